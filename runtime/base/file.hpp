@@ -1,0 +1,42 @@
+// Files, folders and locks: small wrappers with our error texts. No CUDA, no sqlite.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace qrow {
+
+// Throws Error(invalid_argument) naming the path and the system's reason.
+std::string read_file(const std::string& path);
+// Writes beside the target and renames; throws Error(cache).
+void write_file(const std::string& path, std::string_view bytes);
+bool file_exists(const std::string& path);
+// Creates the missing folders of `path` with mode 0700. False with `*reason` if that fails.
+bool make_folders(const std::string& path, std::string* reason);
+
+// $XDG_CACHE_HOME/qrow, else $HOME/.cache/qrow, else the home folder of the password file; nothing if there is none.
+std::optional<std::string> user_cache_folder();
+
+// True on file systems shared by hosts or without shared memory maps (NFS, CIFS, 9p, virtiofs, FUSE, Lustre, ...):
+// sqlite's WAL must not be used there. `*name` (may be null) receives the kind.
+bool is_remote_file_system(const std::string& path, std::string* name);
+
+// An exclusive flock on a file that is created if need be and never deleted. Dies with the process.
+class FileLock {
+ public:
+  FileLock() = default;
+  ~FileLock();
+  FileLock(FileLock&& other) noexcept;
+  FileLock& operator=(FileLock&& other) noexcept;
+
+  // Waits at most `timeout_ms` (0: one try, -1: for ever). Nothing if not obtained; `*reason` says why.
+  static FileLock acquire(const std::string& path, int timeout_ms, std::string* reason);
+  explicit operator bool() const { return fd_ >= 0; }
+
+ private:
+  explicit FileLock(int fd) : fd_(fd) {}
+  int fd_ = -1;
+};
+
+}  // namespace qrow

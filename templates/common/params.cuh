@@ -1,0 +1,46 @@
+// The parameters of every attention kernel and of combine: compiled by the host compiler and by NVRTC.
+//
+// Strides are bytes. Filled by runtime/launch.cpp from qrow_args; pointers are device memory.
+#pragma once
+
+namespace qrow {
+
+struct DecodeParams {
+  const void* q;  // [batch * rows, q heads, head_dim]
+  long long q_row_stride;
+  long long q_head_stride;
+  const void* k;  // [pages, page_size, kv heads, head_dim]
+  long long k_page_stride;
+  long long k_token_stride;
+  long long k_head_stride;
+  const void* v;  // [pages, page_size, kv heads, head_dim_v]
+  long long v_page_stride;
+  long long v_token_stride;
+  long long v_head_stride;
+  void* out;  // [batch * rows, q heads, head_dim_v]
+  long long out_row_stride;
+  long long out_head_stride;
+  float* lse;  // [batch * rows, q heads], or null
+  long long lse_row_stride;
+  long long lse_head_stride;
+  const int* kv_lens;         // [batch]
+  const int* page_table;      // [batch, page_table_stride]
+  const int* v_page_table;    // the same as page_table unless V has its own
+  long long page_table_stride;  // elements
+  const float* k_scale;  // [1] or [kv heads], null without scales
+  const float* v_scale;
+  long long k_scale_head_stride;
+  long long v_scale_head_stride;
+  int* device_status;  // or null
+  float* partial_o;    // workspace, see partition.cuh
+  float* partial_lse;
+  int* merge_records;
+  float softmax_scale;
+  int batch;
+  int rows;          // query rows of every request, <= the compiled maximum
+  int num_kv_heads;
+  int max_kv_len;    // host bound
+  int num_blocks;    // blocks of the attention kernel
+};
+
+}  // namespace qrow
