@@ -41,6 +41,9 @@ struct DecodeParams {
   int num_kv_heads;
   int max_kv_len;    // host bound
   int num_blocks;    // blocks of the attention kernel
+  int splits;        // 0: equal shares of all steps (partition.cuh); n: every unit in exactly n pieces, num_blocks = units * n
+  int column_tiles;      // of the attention kernel, for combine
+  int columns_per_tile;
 };
 
 }  // namespace qrow

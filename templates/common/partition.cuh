@@ -6,6 +6,9 @@
 // contiguous steps [i T / G, (i + 1) T / G). So a block meets at most one unit that an earlier block began (its
 // partial goes to slot 0) and at most one that a later block ends (slot 1); all others it writes out itself. The workspace
 // is bounded by the grid, not by the batch. Lengths are read on the device.
+//
+// With forced splits (tests, bug reports) unit u is cut into exactly `splits` pieces, piece p of it is block
+// u * splits + p; piece 0 uses slot 1, the others slot 0, and an empty piece leaves a neutral partial.
 #pragma once
 
 namespace qrow {
