@@ -1,6 +1,7 @@
 // Which family and tuning serve a spec, and which kernels that takes. Pure: no GPU, no disk, no compiler.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,16 @@ Choice choose(const Spec& spec, const Arch& arch, const Bucket& bucket, const st
 // The kernels that a run of this choice may launch, the attention kernel first, then combine.
 std::vector<Variant> variants_of(const Spec& spec, const Choice& choice, const Arch& arch);
 
+// Batch and length are classed by powers of two within these bounds, rows exactly; beyond a bound its last class serves.
+inline constexpr int kBucketBatches = 13;  // 1 .. 4096
+inline constexpr int kBucketLengths = 15;  // 256 .. 4194304
+
+// `rows` 0: max_rows; `window` counts where spec.window is set; `batch` and `max_kv_len` 0: the smallest class.
 Bucket bucket_of(const Spec& spec, int batch, long long max_kv_len, int rows, long long window);
-// Every bucket for which default_tuning may differ, for prewarm and for plans without a workload.
+
+// A bucket's place in all_buckets(). Plain arithmetic: the run path uses it.
+std::size_t bucket_index(int batch, long long max_kv_len, int rows);
+// Every bucket of a spec, for prewarm and for plans without a workload: rows outermost, then batch, then length.
 std::vector<Bucket> all_buckets(const Spec& spec);
 
 }  // namespace qrow
