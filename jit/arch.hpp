@@ -23,6 +23,13 @@ struct Arch {
   bool exact() const { return name[std::string_view(name).size() - 1] == 'a'; }  // loads on this very chip only
 };
 
+// A field of qrow::Target and where it is in a row; a new feature is a column of arch.def and a row here (arch.cpp).
+struct ArchFeature {
+  const char* name;
+  int Arch::*value;
+};
+std::span<const ArchFeature> arch_features();
+
 std::span<const Arch> archs();  // in the order of arch.def
 
 // Accepts canonical names and aliases ("sm_90", "90", "9.0", "h200", "H100", "b200", "4090", "a100", ...), any case.

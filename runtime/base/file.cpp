@@ -53,7 +53,7 @@ bool write_all(int fd, std::string_view bytes) {
 }
 
 bool is_folder(const std::string& path) {
-  struct stat info{};
+  struct stat info {};
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
@@ -99,7 +99,7 @@ void write_file(const std::string& path, std::string_view bytes) {
 }
 
 bool file_exists(const std::string& path) {
-  struct stat info{};
+  struct stat info {};
   return ::stat(path.c_str(), &info) == 0;
 }
 
@@ -136,20 +136,21 @@ std::optional<std::string> user_cache_folder() {
 }
 
 bool is_remote_file_system(const std::string& path, std::string* name) {
-  // f_type values, from the kernel's interface; FUSE covers virtiofs and most user-space network file systems.
+  // f_type values, from the kernel's interface; FUSE covers virtiofs and most user-space network
+  // file systems.
   constexpr struct {
     unsigned long type;
     const char* name;
   } kRemote[] = {
-      {0x6969, "NFS"},         {0xFF534D42, "CIFS"},   {0xFE534D42, "SMB2"},   {0x517B, "SMB"},
-      {0x01021997, "9p"},      {0x65735546, "FUSE"},   {0x0BD00BD0, "Lustre"}, {0x47504653, "GPFS"},
-      {0x00C36400, "Ceph"},    {0x19830326, "BeeGFS"}, {0x5346414F, "AFS"},    {0x6B414653, "AFS"},
-      {0x73757245, "Coda"},    {0x7461636F, "OCFS2"},  {0x01161970, "GFS2"},   {0xAAD7AAEA, "PanFS"},
+      {0x6969, "NFS"},        {0xFF534D42, "CIFS"},   {0xFE534D42, "SMB2"},   {0x517B, "SMB"},
+      {0x01021997, "9p"},     {0x65735546, "FUSE"},   {0x0BD00BD0, "Lustre"}, {0x47504653, "GPFS"},
+      {0x00C36400, "Ceph"},   {0x19830326, "BeeGFS"}, {0x5346414F, "AFS"},    {0x6B414653, "AFS"},
+      {0x73757245, "Coda"},   {0x7461636F, "OCFS2"},  {0x01161970, "GFS2"},   {0xAAD7AAEA, "PanFS"},
       {0x786F4256, "vboxsf"},
   };
   // A file that is about to be created lies on the file system of the nearest folder that exists.
   std::string existing = path.empty() ? "." : path;
-  struct statfs info{};
+  struct statfs info {};
   while (::statfs(existing.c_str(), &info) != 0) {
     const std::string parent = parent_of(existing);
     if (parent == existing) return false;
@@ -184,15 +185,17 @@ FileLock FileLock::acquire(const std::string& path, int timeout_ms, std::string*
     }
     return lock;
   }
-  // flock has no timeout of its own. Asking again after at most 20 ms is short beside a compilation.
+  // flock has no timeout of its own. Asking again after at most 20 ms is short beside a
+  // compilation.
   std::chrono::milliseconds pause(1);
   while (::flock(lock.fd_, timeout_ms < 0 ? LOCK_EX : LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK || Clock::now() >= give_up) {
       if (reason != nullptr) {
-        *reason = errno == EWOULDBLOCK
-                      ? fmt::format("'{}' is held by another process (waited {} ms)", path, timeout_ms)
-                      : fmt::format("cannot lock '{}': {}", path, reason_of(errno));
+        *reason =
+            errno == EWOULDBLOCK
+                ? fmt::format("'{}' is held by another process (waited {} ms)", path, timeout_ms)
+                : fmt::format("cannot lock '{}': {}", path, reason_of(errno));
       }
       return FileLock();
     }

@@ -9,7 +9,8 @@ namespace {
 
 constexpr char kHexDigits[] = "0123456789abcdef";
 
-// -1 if `c` is no hex digit. By hand, because isxdigit and strtoull depend on the locale and accept signs.
+// -1 if `c` is no hex digit. By hand, because isxdigit and strtoull depend on the locale and accept
+// signs.
 int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;

@@ -7,10 +7,14 @@ namespace {
 
 const char* level_name(LogLevel level) {
   switch (level) {
-    case LogLevel::error: return "error";
-    case LogLevel::warning: return "warning";
-    case LogLevel::info: return "info";
-    case LogLevel::debug: return "debug";
+    case LogLevel::error:
+      return "error";
+    case LogLevel::warning:
+      return "warning";
+    case LogLevel::info:
+      return "info";
+    case LogLevel::debug:
+      return "debug";
   }
   return "log";
 }
@@ -18,7 +22,8 @@ const char* level_name(LogLevel level) {
 }  // namespace
 
 Log Log::to_stderr(LogLevel level) {
-  // One fprintf per line: stdio locks the stream for a call, so lines of several threads do not mix.
+  // One fprintf per line: stdio locks the stream for a call, so lines of several threads do not
+  // mix.
   return Log(level, [](LogLevel of_line, const char* text) {
     std::fprintf(stderr, "qrow: %s: %s\n", level_name(of_line), text);
   });
