@@ -5,6 +5,9 @@
 
 namespace qrow {
 
+// Bits of *device_status. Equal to QROW_DEVICE_... (asserted in runtime/c_api.cpp).
+inline constexpr int kStatusKvLenAboveBound = 1;
+
 struct DecodeParams {
   const void* q;  // [batch * rows, q heads, head_dim]
   long long q_row_stride;
@@ -36,6 +39,7 @@ struct DecodeParams {
   float* partial_lse;
   int* merge_records;
   float softmax_scale;
+  float lse_unit;    // what a log2 is multiplied by for the LSE output: 1 (base 2) or ln 2 (base e)
   int batch;
   int rows;          // query rows of every request, <= the compiled maximum
   int num_kv_heads;

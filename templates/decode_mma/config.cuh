@@ -1,0 +1,64 @@
+// The kernel spec and tuning of decode_mma, and everything that follows from them alone. Compiled by the host compiler and
+// by NVRTC, so that both sides agree on shapes and shared memory.
+//
+// Head counts, rows and scales are run-time values: one kernel serves every model with the same group and head_dim.
+#pragma once
+
+#include "templates/common/dtype.cuh"
+
+namespace qrow {
+
+struct DecodeMmaSpec {
+  int q_dtype;
+  int kv_dtype;
+  int out_dtype;
+  int head_dim;
+  int group_size;  // query heads per KV head
+  int page_size;
+};
+
+struct DecodeMmaTuning {
+  int tile_tokens;     // KV tokens of a tile, the unit of a ring
+  int num_stages;      // tiles in a ring
+  int num_rings;       // rings per block, each with its own tiles and softmax state
+  int row_groups;      // warps that share a ring, each with its own columns
+  int column_blocks;   // 8-column blocks per warp
+  int slab_tokens;     // KV tokens per softmax step, 16 or 32
+  int blocks_per_sm;   // resident blocks that the grid counts on
+  int maxnreg;         // register cap, 0: unset
+};
+
+// The type of the maths: 8-bit KV is expanded to f16 (exact), 16-bit KV is used as it is.
+constexpr DType math_type(DecodeMmaSpec s) {
+  return DType(s.kv_dtype) == DType::bf16 ? DType::bf16 : DType::f16;
+}
+
+constexpr int num_warps(DecodeMmaTuning t) { return t.num_rings * t.row_groups; }
+constexpr int num_threads(DecodeMmaTuning t) { return 32 * num_warps(t); }
+// Columns of one block: what one pass over a KV tile serves.
+constexpr int columns_per_tile(DecodeMmaTuning t) { return t.row_groups * t.column_blocks * 8; }
+// KV tokens that a block takes at a time, one tile a ring.
+constexpr int step_tokens(DecodeMmaTuning t) { return t.num_rings * t.tile_tokens; }
+
+constexpr int kv_row_bytes(DecodeMmaSpec s) { return s.head_dim * size_of(DType(s.kv_dtype)); }
+// One tile of K or of V.
+constexpr int tile_bytes(DecodeMmaSpec s, DecodeMmaTuning t) { return t.tile_tokens * kv_row_bytes(s); }
+constexpr int ring_bytes(DecodeMmaSpec s, DecodeMmaTuning t) { return t.num_stages * 2 * tile_bytes(s, t); }
+
+// Floats per row of the merge buffer: 4 more than head_dim keeps the banks of neighbouring rows apart.
+constexpr int merge_row_floats(DecodeMmaSpec s) { return s.head_dim + 4; }
+
+// Dynamic shared memory: [rings, or the merge buffer once they are drained | Q | per ring and column: maximum, sum].
+constexpr int q_offset_bytes(DecodeMmaSpec s, DecodeMmaTuning t) {
+  const int rings = t.num_rings * ring_bytes(s, t);
+  const int merge = t.num_rings * columns_per_tile(t) * merge_row_floats(s) * 4;
+  return ((rings > merge ? rings : merge) + 127) / 128 * 128;
+}
+constexpr int stats_offset_bytes(DecodeMmaSpec s, DecodeMmaTuning t) {
+  return q_offset_bytes(s, t) + columns_per_tile(t) * s.head_dim * 2;
+}
+constexpr int smem_bytes(DecodeMmaSpec s, DecodeMmaTuning t) {
+  return stats_offset_bytes(s, t) + (2 * t.num_rings * columns_per_tile(t) + num_warps(t)) * 4;
+}
+
+}  // namespace qrow

@@ -1,0 +1,116 @@
+// Brings one tile of Q into shared memory as the B operand of S^T = K Q^T.
+//
+// Rows are columns of the problem: column c is query row c / group of the request, head c % group of the KV head's group.
+// Missing columns are zeros. Q is asked for before KV is (behind queued KV reads it would arrive microseconds later), hence
+// the two steps request() and store().
+#pragma once
+
+#include "templates/common/convert.cuh"
+#include "templates/common/paged_kv.cuh"
+#include "templates/common/params.cuh"
+#include "templates/decode_mma/config.cuh"
+
+namespace qrow {
+
+template <DecodeMmaSpec kSpec, DecodeMmaTuning kTuning>
+class QTile {
+  static constexpr DType kMath = math_type(kSpec);
+  static constexpr DType kQ = DType(kSpec.q_dtype);
+  static constexpr int kColumns = columns_per_tile(kTuning);
+  static constexpr int kChunks = kSpec.head_dim / 8;  // 16 bytes of 16-bit elements
+  static constexpr int kThreads = num_threads(kTuning);
+  static constexpr int kPerThread = (kColumns * kChunks + kThreads - 1) / kThreads;
+  // bf16 has a wider range than f16: the tile is scaled by a power of two (exact) so that its largest element lies in
+  // [2^13, 2^14); elements 2^-27 below that lose bits, which no score shows.
+  static constexpr bool kRescales = kQ == DType::bf16 && kMath == DType::f16;
+  static constexpr int kTopExponent = 13;
+
+ public:
+  static constexpr int kRowBytes = kSpec.head_dim * 2;
+
+  __device__ void request(const DecodeParams& params, int request, int kv_head, int first_column) {
+#pragma unroll
+    for (int i = 0; i < kPerThread; ++i) {
+      const int item = static_cast<int>(threadIdx.x) + i * kThreads;
+      const int column = first_column + item / kChunks;
+      const int row = column / kSpec.group_size;
+      q_[i] = make_uint4(0, 0, 0, 0);
+      if (item < kColumns * kChunks && row < params.rows) {
+        const int head = kv_head * kSpec.group_size + column % kSpec.group_size;
+        const long long q_row = static_cast<long long>(request) * params.rows + row;
+        q_[i] = ptx::load_16(static_cast<const char*>(params.q) + q_row * params.q_row_stride +
+                             head * params.q_head_stride + item % kChunks * 16);
+      }
+    }
+  }
+
+  // Writes the tile to `smem`; `scratch` holds one int per warp. Returns what scores must be multiplied by to undo the
+  // scaling. The block must synchronise before the tile is read.
+  __device__ float store(char* smem, int* scratch) {
+    int exponent = 0;
+    if constexpr (kRescales) exponent = largest_exponent(scratch) - kTopExponent;
+    const float factor = power_of_two(-exponent);
+#pragma unroll
+    for (int i = 0; i < kPerThread; ++i) {
+      const int item = static_cast<int>(threadIdx.x) + i * kThreads;
+      if (item < kColumns * kChunks) store_chunk(smem, item / kChunks, item % kChunks, q_[i], factor);
+    }
+    return power_of_two(exponent);
+  }
+
+ private:
+  __device__ static unsigned converted(unsigned pair, float factor) {
+    if constexpr (kQ == kMath) {
+      return pair;
+    } else {
+      return pack_pair<kMath>(pair_element<kQ>(pair, 0) * factor, pair_element<kQ>(pair, 1) * factor);
+    }
+  }
+
+  __device__ static void store_chunk(char* smem, int column, int chunk, uint4 value, float factor) {
+    const unsigned pairs[4] = {converted(value.x, factor), converted(value.y, factor), converted(value.z, factor),
+                               converted(value.w, factor)};
+    if constexpr (size_of(DType(kSpec.kv_dtype)) == 2) {
+      *reinterpret_cast<uint4*>(smem + swizzled<kRowBytes>(column, chunk)) =
+          make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
+    } else {
+      // The order of d in which an expanded 8-bit K fragment arrives: of the eight pairs of 16 elements the even ones come
+      // first (k 2t, 2t + 1 of the MMA holds d 4t, 4t + 1), then the odd ones.
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int pair = chunk % 2 * 4 + i;
+        const int position = pair / 2 + pair % 2 * 4;
+        const int offset = swizzled<kRowBytes>(column, chunk / 2 * 2 + position / 4) + position % 4 * 4;
+        *reinterpret_cast<unsigned*>(smem + offset) = pairs[i];
+      }
+    }
+  }
+
+  __device__ static int max_bits(int a, unsigned pair) {
+    const int low = static_cast<int>(pair & 0x7fffu), high = static_cast<int>(pair >> 16 & 0x7fffu);
+    a = a > low ? a : low;
+    return a > high ? a : high;
+  }
+
+  // Exponent of the largest |element| of the tile, at least -100.
+  __device__ int largest_exponent(int* scratch) const {
+    int bits = 0;
+#pragma unroll
+    for (int i = 0; i < kPerThread; ++i) {
+      bits = max_bits(max_bits(max_bits(max_bits(bits, q_[i].x), q_[i].y), q_[i].z), q_[i].w);
+    }
+    for (int offset = 16; offset > 0; offset >>= 1) {
+      const int other = __shfl_xor_sync(~0u, bits, offset);
+      bits = bits > other ? bits : other;
+    }
+    scratch[threadIdx.x / 32] = bits;
+    __syncthreads();
+    for (int warp = 0; warp < kThreads / 32; ++warp) bits = bits > scratch[warp] ? bits : scratch[warp];
+    const int exponent = (bits >> 7) - 127;
+    return exponent > -100 ? exponent : -100;
+  }
+
+  uint4 q_[kPerThread];
+};
+
+}  // namespace qrow
