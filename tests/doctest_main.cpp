@@ -1,4 +1,5 @@
-// main() of every doctest executable of ours: doctest's own, and exit status 77 if nothing failed but a case was skipped.
+// main() of every doctest executable of ours: doctest's own, and exit status 77 if nothing failed
+// but a case was skipped.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
