@@ -26,6 +26,7 @@ struct KernelRow {
   std::string options;
   std::string case_line;    // the request that made it, for people; may be empty
   std::vector<std::byte> cubin;
+  std::int64_t cubin_bytes = 0;   // filled by every read, also by list(), which leaves the cubin out
   int registers = 0;
   int spill_bytes = 0;      // stores + loads
   int stack_bytes = 0;
@@ -36,10 +37,14 @@ struct KernelRow {
 };
 
 struct StoreOptions {
-  std::string path;         // a directory (file name chosen here, with the format number) or a file; "": the user's folder
-  bool read_only = false;   // seeds: opened immutable, never written
-  std::int64_t size_limit_bytes = std::int64_t{2} << 30;
+  std::string path;         // as resolve_cache_path() (cache/cache_path.hpp) takes it
+  bool read_only = false;   // seeds: never written, opened immutable; may belong to somebody else
+  std::int64_t size_limit_bytes = std::int64_t{2} << 30;  // of the file; 0: none
   Log log;
+  // Seams for tests. The sqlite VFS to go through ("": the default one), and a word about the file system instead of
+  // asking it.
+  std::string vfs;
+  std::optional<bool> remote_file_system;
 };
 
 struct StoreCounts {
@@ -56,7 +61,9 @@ class KernelStore {
 
   bool available() const;
   std::string unavailable_reason() const;  // "" when available
-  std::string path() const;                // of the database file
+  std::string path() const;                // of the database file; "" where there is no place for one
+  // For SingleFlight: the folder of lock files beside the database; "" where there is none (read-only, unavailable).
+  std::string lock_folder() const;
 
   // Whole rows whose text equals `text`, the newest first. Rows with a bad checksum are dropped, deleted and counted.
   std::vector<KernelRow> find(const Digest& key, const std::string& text);
