@@ -29,6 +29,9 @@ struct Choice {
 Choice choose(const Spec& spec, const Arch& arch, const Bucket& bucket, const std::string& family = {},
               const std::string& tuning = {});
 
+// The combine kernel that merges what this choice's attention kernel leaves, or no family where it never leaves anything.
+Choice combine_of(const Spec& spec, const Choice& attention, const Arch& arch);
+
 // The kernels that a run of this choice may launch, the attention kernel first, then combine.
 std::vector<Variant> variants_of(const Spec& spec, const Choice& choice, const Arch& arch);
 
@@ -39,8 +42,8 @@ inline constexpr int kBucketLengths = 15;  // 256 .. 4194304
 // `rows` 0: max_rows; `window` counts where spec.window is set; `batch` and `max_kv_len` 0: the smallest class.
 Bucket bucket_of(const Spec& spec, int batch, long long max_kv_len, int rows, long long window);
 
-// A bucket's place in all_buckets(). Plain arithmetic: the run path uses it.
-std::size_t bucket_index(int batch, long long max_kv_len, int rows);
+// The place in all_buckets() of a bucket that bucket_of() made. Plain arithmetic: the run path uses it.
+std::size_t bucket_index(const Bucket& bucket);
 // Every bucket of a spec, for prewarm and for plans without a workload: rows outermost, then batch, then length.
 std::vector<Bucket> all_buckets(const Spec& spec);
 
