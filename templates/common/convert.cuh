@@ -8,14 +8,16 @@ namespace qrow {
 
 // Four e4m3 bytes to f16 pairs (byte 0 and 1, byte 2 and 3), times e4m3_shift(target).
 //
-// Without the instruction the bits are moved: sign to bit 15, exponent and mantissa 7 bits up. The f16 read there is the
-// value times 2^-8 (the exponent biases differ by 8), subnormals included, and the factor is folded into a scale later.
+// Without the instruction the bits are moved: sign to bit 15, exponent and mantissa 7 bits up. The
+// f16 read there is the value times 2^-8 (the exponent biases differ by 8), subnormals included,
+// and the factor is folded into a scale later.
 template <Target kTarget>
 __device__ __forceinline__ void e4m3x4_to_f16(unsigned bytes, unsigned& low, unsigned& high) {
   if constexpr (kTarget.e4m3_convert) {
     ptx::e4m3x4_to_f16x2(bytes, low, high);
   } else {
-    const unsigned a = __byte_perm(bytes, 0, 0x1404);  // bytes 0 and 1, each in the upper half of 16 bits
+    const unsigned a =
+        __byte_perm(bytes, 0, 0x1404);  // bytes 0 and 1, each in the upper half of 16 bits
     const unsigned b = __byte_perm(bytes, 0, 0x3424);
     low = (a & 0x80008000u) | ((a >> 1) & 0x3f803f80u);
     high = (b & 0x80008000u) | ((b >> 1) & 0x3f803f80u);
@@ -58,8 +60,9 @@ __device__ __forceinline__ void store_8(void* out, const float (&v)[8]) {
     o[0] = make_float4(v[0], v[1], v[2], v[3]);
     o[1] = make_float4(v[4], v[5], v[6], v[7]);
   } else {
-    *static_cast<uint4*>(out) = make_uint4(pack_pair<kType>(v[0], v[1]), pack_pair<kType>(v[2], v[3]),
-                                           pack_pair<kType>(v[4], v[5]), pack_pair<kType>(v[6], v[7]));
+    *static_cast<uint4*>(out) =
+        make_uint4(pack_pair<kType>(v[0], v[1]), pack_pair<kType>(v[2], v[3]),
+                   pack_pair<kType>(v[4], v[5]), pack_pair<kType>(v[6], v[7]));
   }
 }
 

@@ -1,4 +1,5 @@
-// Data types of tensors: enumerators, sizes. Persisted: the values equal qrow_dtype (asserted in runtime/c_api.cpp).
+// Data types of tensors: enumerators, sizes. Persisted: the values equal qrow_dtype (asserted in
+// runtime/c_api.cpp).
 #pragma once
 
 namespace qrow {

@@ -1,7 +1,9 @@
-// Loads tiles of paged K and V into shared memory with cp.async, for any page size, and knows the tiles' layout.
+// Loads tiles of paged K and V into shared memory with cp.async, for any page size, and knows the
+// tiles' layout.
 //
-// A tile is [tokens][row bytes], 16-byte chunks swizzled so that ldmatrix meets no bank conflict. Tokens at or after the
-// request's end become zeros and are never read: their slots may hold NaN. 64-bit offsets throughout.
+// A tile is [tokens][row bytes], 16-byte chunks swizzled so that ldmatrix meets no bank conflict.
+// Tokens at or after the request's end become zeros and are never read: their slots may hold NaN.
+// 64-bit offsets throughout.
 #pragma once
 
 #include "templates/common/params.cuh"
@@ -9,7 +11,8 @@
 
 namespace qrow {
 
-// Byte offset of 16-byte chunk `chunk` of row `row` in a tile whose rows have kRowBytes (a multiple of 64).
+// Byte offset of 16-byte chunk `chunk` of row `row` in a tile whose rows have kRowBytes (a multiple
+// of 64).
 template <int kRowBytes>
 __device__ __forceinline__ int swizzled(int row, int chunk) {
   if constexpr (kRowBytes % 128 == 0) {
@@ -20,8 +23,8 @@ __device__ __forceinline__ int swizzled(int row, int chunk) {
   }
 }
 
-// One warp's share of a ring's loads: kRows rows of each tile, starting at row `first_row` of the tile.
-// Page ids are fetched one tile ahead: prefetch(token) then load(...) of the same tile.
+// One warp's share of a ring's loads: kRows rows of each tile, starting at row `first_row` of the
+// tile. Page ids are fetched one tile ahead: prefetch(token) then load(...) of the same tile.
 template <int kRowBytes, int kPageSize, int kTileTokens, int kRows>
 class PagedKvLoader {
   static constexpr int kChunks = kRowBytes / 16;  // per row
@@ -34,7 +37,8 @@ class PagedKvLoader {
   static constexpr int kLookups = kOnePage ? 1 : (kRows + 31) / 32;
 
  public:
-  __device__ PagedKvLoader(const DecodeParams& params, int request, int kv_head, int kv_len, int first_row)
+  __device__ PagedKvLoader(const DecodeParams& params, int request, int kv_head, int kv_len,
+                           int first_row)
       : params_(params),
         k_(static_cast<const char*>(params.k) + kv_head * params.k_head_stride),
         v_(static_cast<const char*>(params.v) + kv_head * params.v_head_stride),
@@ -56,7 +60,8 @@ class PagedKvLoader {
     }
   }
 
-  // Issues the copies of the tile whose ids were prefetched; K lies at `smem`, V kTileTokens rows later.
+  // Issues the copies of the tile whose ids were prefetched; K lies at `smem`, V kTileTokens rows
+  // later.
   __device__ void load(int token, unsigned smem) const {
     const int chunk = lane_ % kChunks;
     const int row_in_load = lane_ / kChunks;
@@ -64,7 +69,8 @@ class PagedKvLoader {
     long long k_offset[kLookups], v_offset[kLookups];
 #pragma unroll
     for (int i = 0; i < kLookups; ++i) {
-      const int in_page = (kOnePage ? token + first_row_ : token + first_row_ + lane_ + 32 * i) % kPageSize;
+      const int in_page =
+          (kOnePage ? token + first_row_ : token + first_row_ + lane_ + 32 * i) % kPageSize;
       k_offset[i] = k_page_[i] * params_.k_page_stride + in_page * params_.k_token_stride;
       v_offset[i] = v_page_[i] * params_.v_page_stride + in_page * params_.v_token_stride;
     }

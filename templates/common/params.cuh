@@ -1,4 +1,5 @@
-// The parameters of every attention kernel and of combine: compiled by the host compiler and by NVRTC.
+// The parameters of every attention kernel and of combine: compiled by the host compiler and by
+// NVRTC.
 //
 // Strides are bytes. Filled by runtime/launch.cpp from qrow_args; pointers are device memory.
 #pragma once
@@ -26,11 +27,11 @@ struct DecodeParams {
   float* lse;  // [batch * rows, q heads], or null
   long long lse_row_stride;
   long long lse_head_stride;
-  const int* kv_lens;         // [batch]
-  const int* page_table;      // [batch, page_table_stride]
-  const int* v_page_table;    // the same as page_table unless V has its own
+  const int* kv_lens;           // [batch]
+  const int* page_table;        // [batch, page_table_stride]
+  const int* v_page_table;      // the same as page_table unless V has its own
   long long page_table_stride;  // elements
-  const float* k_scale;  // [1] or [kv heads], null without scales
+  const float* k_scale;         // [1] or [kv heads], null without scales
   const float* v_scale;
   long long k_scale_head_stride;
   long long v_scale_head_stride;
@@ -39,14 +40,15 @@ struct DecodeParams {
   float* partial_lse;
   int* merge_records;
   float softmax_scale;
-  float lse_unit;    // what a log2 is multiplied by for the LSE output: 1 (base 2) or ln 2 (base e)
+  float lse_unit;  // what a log2 is multiplied by for the LSE output: 1 (base 2) or ln 2 (base e)
   int batch;
-  int rows;          // query rows of every request, <= the compiled maximum
+  int rows;  // query rows of every request, <= the compiled maximum
   int num_kv_heads;
-  int max_kv_len;    // host bound
-  int num_blocks;    // blocks of the attention kernel
-  int splits;        // 0: equal shares of all steps (partition.cuh); n: every unit in exactly n pieces, num_blocks = units * n
-  int column_tiles;      // of the attention kernel, for combine
+  int max_kv_len;  // host bound
+  int num_blocks;  // blocks of the attention kernel
+  int splits;  // 0: equal shares of all steps (partition.cuh); n: every unit in exactly n pieces,
+               // num_blocks = units * n
+  int column_tiles;  // of the attention kernel, for combine
   int columns_per_tile;
 };
 

@@ -1,12 +1,13 @@
-// All inline PTX of the templates, each behind a plain name. Nothing else in templates/ contains `asm`, so the code can run
-// elsewhere by replacing this file.
+// All inline PTX of the templates, each behind a plain name. Nothing else in templates/ contains
+// `asm`, so the code can run elsewhere by replacing this file.
 #pragma once
 
 #include "templates/common/dtype.cuh"
 
 namespace qrow::ptx {
 
-// ---- Shared memory addresses and asynchronous copies -------------------------------------------------------------
+// ---- Shared memory addresses and asynchronous copies
+// -------------------------------------------------------------
 
 __device__ __forceinline__ unsigned smem_address(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
@@ -28,7 +29,9 @@ __device__ __forceinline__ void cp_async_16(unsigned smem, const void* global, i
       : "memory");
 }
 
-__device__ __forceinline__ void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+__device__ __forceinline__ void cp_async_commit() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
 
 // Waits until at most kPending of this thread's newest groups are in flight.
 template <int kPending>
@@ -41,7 +44,8 @@ __device__ __forceinline__ void named_barrier(int id, int threads) {
   asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-// ---- Matrix fragments --------------------------------------------------------------------------------------------
+// ---- Matrix fragments
+// --------------------------------------------------------------------------------------------
 
 // Four 8x8 matrices of 16-bit elements; lanes 8i..8i+7 give the row addresses of matrix i.
 __device__ __forceinline__ void ldmatrix_x4(unsigned (&r)[4], unsigned smem) {
@@ -67,21 +71,25 @@ __device__ __forceinline__ unsigned movmatrix_trans(unsigned r) {
 
 // c += a b, 16x8x16, fp32 accumulation; elements bf16 or f16.
 template <DType kType>
-__device__ __forceinline__ void mma_16x8x16(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+__device__ __forceinline__ void mma_16x8x16(float (&c)[4], const unsigned (&a)[4], unsigned b0,
+                                            unsigned b1) {
   if constexpr (kType == DType::bf16) {
     asm volatile(
-        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+        "{%8,%9}, {%0,%1,%2,%3};"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
   } else {
     asm volatile(
-        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+        "{%0,%1,%2,%3};"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
   }
 }
 
-// ---- Arithmetic and conversions ----------------------------------------------------------------------------------
+// ---- Arithmetic and conversions
+// ----------------------------------------------------------------------------------
 
 __device__ __forceinline__ float exp2_approx(float x) {
   float y;
@@ -116,19 +124,30 @@ __device__ __forceinline__ float f16_to_float(unsigned short bits) {
 
 // Four e4m3 bytes to two f16 pairs. REQUIRES Target::e4m3_convert.
 __device__ __forceinline__ void e4m3x4_to_f16x2(unsigned bytes, unsigned& low, unsigned& high) {
-  asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.rn.f16x2.e4m3x2 %0, l;\ncvt.rn.f16x2.e4m3x2 %1, h;\n}"
+  asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.rn.f16x2.e4m3x2 %0, l;\ncvt.rn.f16x2.e4m3x2 "
+      "%1, h;\n}"
       : "=r"(low), "=r"(high)
       : "r"(bytes));
 }
 
-// ---- Global memory -----------------------------------------------------------------------------------------------
+// ---- Global memory
+// -----------------------------------------------------------------------------------------------
 
-// Past L1, for data that other blocks wrote in this or the previous kernel (a read-only load would break under
-// programmatic launch).
+// Past L1, for data that other blocks wrote in this or the previous kernel (a read-only load would
+// break under programmatic launch).
 __device__ __forceinline__ float4 load_cg(const float4* pointer) {
   float4 v;
   asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
                : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+               : "l"(pointer)
+               : "memory");
+  return v;
+}
+
+__device__ __forceinline__ float2 load_cg(const float2* pointer) {
+  float2 v;
+  asm volatile("ld.global.cg.v2.f32 {%0, %1}, [%2];"
+               : "=f"(v.x), "=f"(v.y)
                : "l"(pointer)
                : "memory");
   return v;
@@ -150,7 +169,8 @@ __device__ __forceinline__ int4 load_cg(const int4* pointer) {
 }
 
 __device__ __forceinline__ void store_cg(float4* pointer, float4 v) {
-  asm volatile("st.global.cg.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(pointer), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w)
+  asm volatile("st.global.cg.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(pointer), "f"(v.x), "f"(v.y),
+               "f"(v.z), "f"(v.w)
                : "memory");
 }
 
@@ -159,11 +179,13 @@ __device__ __forceinline__ void store_cg(float* pointer, float v) {
 }
 
 __device__ __forceinline__ void store_cg(int4* pointer, int4 v) {
-  asm volatile("st.global.cg.v4.s32 [%0], {%1, %2, %3, %4};" ::"l"(pointer), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+  asm volatile("st.global.cg.v4.s32 [%0], {%1, %2, %3, %4};" ::"l"(pointer), "r"(v.x), "r"(v.y),
+               "r"(v.z), "r"(v.w)
                : "memory");
 }
 
-// 16 bytes, loaded in program order with the other volatile operations (Q has to be asked for before KV is).
+// 16 bytes, loaded in program order with the other volatile operations (Q has to be asked for
+// before KV is).
 __device__ __forceinline__ uint4 load_16(const void* pointer) {
   uint4 v;
   asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -173,11 +195,16 @@ __device__ __forceinline__ uint4 load_16(const void* pointer) {
   return v;
 }
 
-// ---- Programmatic dependent launch (Target::programmatic_launch) ---------------------------------------------------
+// ---- Programmatic dependent launch (Target::programmatic_launch)
+// ---------------------------------------------------
 
 // Returns when the kernels that this one depends on have ended and their writes are visible.
-__device__ __forceinline__ void wait_for_previous_kernel() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+__device__ __forceinline__ void wait_for_previous_kernel() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
 // Lets the dependent kernel start its prologue.
-__device__ __forceinline__ void launch_dependents() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+__device__ __forceinline__ void launch_dependents() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
 
 }  // namespace qrow::ptx

@@ -1,4 +1,5 @@
-// The device side of partition.cuh: which segments a block computes, found from the lengths on the device.
+// The device side of partition.cuh: which segments a block computes, found from the lengths on the
+// device.
 //
 // Every warp does it alone with shuffles, so no shared memory and no barrier are needed.
 #pragma once
@@ -64,7 +65,8 @@ class BlockSchedule {
   // Tells combine about the units that this block began; one thread calls it, once a segment.
   __device__ void write_merge_record() const {
     int index = static_cast<int>(blockIdx.x);
-    int parts = segment_.starts_unit() ? (segment_.complete() ? 1 : last_block_of_unit() - index + 1) : 0;
+    int parts =
+        segment_.starts_unit() ? (segment_.complete() ? 1 : last_block_of_unit() - index + 1) : 0;
     if (params_.splits > 0) {
       if (piece_ > 0) return;
       index /= params_.splits;
@@ -75,8 +77,9 @@ class BlockSchedule {
     } else if (!is_last()) {
       return;
     }
-    ptx::store_cg(reinterpret_cast<int4*>(params_.merge_records) + index,
-                  make_int4(static_cast<int>(blockIdx.x), segment_.request, segment_.head_tile, parts));
+    ptx::store_cg(
+        reinterpret_cast<int4*>(params_.merge_records) + index,
+        make_int4(static_cast<int>(blockIdx.x), segment_.request, segment_.head_tile, parts));
   }
 
  private:
@@ -92,7 +95,8 @@ class BlockSchedule {
     return (kv_len - 1) / kStepTokens + 1;
   }
 
-  // The next request's length is asked for one request ahead: its latency hides behind this one's work.
+  // The next request's length is asked for one request ahead: its latency hides behind this one's
+  // work.
   __device__ void load_request(int len) {
     next_len_ = segment_.request + 1 < params_.batch ? params_.kv_lens[segment_.request + 1] : 0;
     segment_.too_long = len > params_.max_kv_len;
@@ -115,7 +119,8 @@ class BlockSchedule {
   __device__ void start_shares() {
     const int lane = static_cast<int>(threadIdx.x) & 31;
     long long sum = 0;
-    for (int b = lane; b < params_.batch; b += 32) sum += steps_of(params_.kv_lens[b], params_.max_kv_len);
+    for (int b = lane; b < params_.batch; b += 32)
+      sum += steps_of(params_.kv_lens[b], params_.max_kv_len);
     for (int offset = 16; offset > 0; offset >>= 1) sum += __shfl_xor_sync(~0u, sum, offset);
     total_ = sum * heads_;
     blocks_ = min<long long>(params_.num_blocks, total_);
@@ -151,7 +156,8 @@ class BlockSchedule {
       const long long inside = first - begin * heads_;
       segment_.head_tile = static_cast<int>(inside / segment_.num_steps);
       segment_.first_step = static_cast<int>(inside % segment_.num_steps);
-      segment_.end_step = static_cast<int>(min<long long>(segment_.num_steps, segment_.first_step + steps_left_));
+      segment_.end_step =
+          static_cast<int>(min<long long>(segment_.num_steps, segment_.first_step + steps_left_));
       return;
     }
   }
@@ -169,7 +175,7 @@ class BlockSchedule {
   long long total_ = 0;       // steps of the call
   long long blocks_ = 0;      // blocks that have work: at least one step each
   long long steps_left_ = 0;  // of this block, the current segment included
-  int piece_ = 0;     // of a forced split
+  int piece_ = 0;             // of a forced split
   int next_len_ = 0;
 };
 

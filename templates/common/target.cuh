@@ -1,4 +1,5 @@
-// What the architecture offers, as named by jit/arch.def; generated code fills it in. Device code branches on these.
+// What the architecture offers, as named by jit/arch.def; generated code fills it in. Device code
+// branches on these.
 #pragma once
 
 namespace qrow {

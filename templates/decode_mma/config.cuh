@@ -1,7 +1,8 @@
-// The kernel spec and tuning of decode_mma, and everything that follows from them alone. Compiled by the host compiler and
-// by NVRTC, so that both sides agree on shapes and shared memory.
+// The kernel spec and tuning of decode_mma, and everything that follows from them alone. Compiled
+// by the host compiler and by NVRTC, so that both sides agree on shapes and shared memory.
 //
-// Head counts, rows and scales are run-time values: one kernel serves every model with the same group and head_dim.
+// Head counts, rows and scales are run-time values: one kernel serves every model with the same
+// group and head_dim.
 #pragma once
 
 #include "templates/common/dtype.cuh"
@@ -18,14 +19,14 @@ struct DecodeMmaSpec {
 };
 
 struct DecodeMmaTuning {
-  int tile_tokens;     // KV tokens of a tile, the unit of a ring
-  int num_stages;      // tiles in a ring
-  int num_rings;       // rings per block, each with its own tiles and softmax state
-  int row_groups;      // warps that share a ring, each with its own columns
-  int column_blocks;   // 8-column blocks per warp
-  int slab_tokens;     // KV tokens per softmax step, 16 or 32
-  int blocks_per_sm;   // resident blocks that the grid counts on
-  int maxnreg;         // register cap, 0: unset
+  int tile_tokens;    // KV tokens of a tile, the unit of a ring
+  int num_stages;     // tiles in a ring
+  int num_rings;      // rings per block, each with its own tiles and softmax state
+  int row_groups;     // warps that share a ring, each with its own columns
+  int column_blocks;  // 8-column blocks per warp
+  int slab_tokens;    // KV tokens per softmax step, 16 or 32
+  int blocks_per_sm;  // resident blocks that the grid counts on
+  int maxnreg;        // register cap, 0: unset
 };
 
 // The type of the maths: 8-bit KV is expanded to f16 (exact), 16-bit KV is used as it is.
@@ -42,13 +43,19 @@ constexpr int step_tokens(DecodeMmaTuning t) { return t.num_rings * t.tile_token
 
 constexpr int kv_row_bytes(DecodeMmaSpec s) { return s.head_dim * size_of(DType(s.kv_dtype)); }
 // One tile of K or of V.
-constexpr int tile_bytes(DecodeMmaSpec s, DecodeMmaTuning t) { return t.tile_tokens * kv_row_bytes(s); }
-constexpr int ring_bytes(DecodeMmaSpec s, DecodeMmaTuning t) { return t.num_stages * 2 * tile_bytes(s, t); }
+constexpr int tile_bytes(DecodeMmaSpec s, DecodeMmaTuning t) {
+  return t.tile_tokens * kv_row_bytes(s);
+}
+constexpr int ring_bytes(DecodeMmaSpec s, DecodeMmaTuning t) {
+  return t.num_stages * 2 * tile_bytes(s, t);
+}
 
-// Floats per row of the merge buffer: 4 more than head_dim keeps the banks of neighbouring rows apart.
+// Floats per row of the merge buffer: 4 more than head_dim keeps the banks of neighbouring rows
+// apart.
 constexpr int merge_row_floats(DecodeMmaSpec s) { return s.head_dim + 4; }
 
-// Dynamic shared memory: [rings, or the merge buffer once they are drained | Q | per ring and column: maximum, sum].
+// Dynamic shared memory: [rings, or the merge buffer once they are drained | Q | per ring and
+// column: maximum, sum].
 constexpr int q_offset_bytes(DecodeMmaSpec s, DecodeMmaTuning t) {
   const int rings = t.num_rings * ring_bytes(s, t);
   const int merge = t.num_rings * columns_per_tile(t) * merge_row_floats(s) * 4;

@@ -1,8 +1,9 @@
 // decode_mma: paged decode attention on mma.sync, every architecture from sm_80.
 //
-// A block has num_rings rings of KV tiles. A ring belongs to row_groups warps, each with its own columns and its own
-// online-softmax state; the block meets only at the end of a segment, to merge its rings. K and V arrive by cp.async, so any
-// page size works. Which segments a block computes: templates/common/partition.cuh.
+// A block has num_rings rings of KV tiles. A ring belongs to row_groups warps, each with its own
+// columns and its own online-softmax state; the block meets only at the end of a segment, to merge
+// its rings. K and V arrive by cp.async, so any page size works. Which segments a block computes:
+// templates/common/partition.cuh.
 #pragma once
 
 #include "templates/common/convert.cuh"
@@ -33,7 +34,8 @@ class DecodeMma {
   static_assert(kRings <= 15, "one named barrier a ring");
 
   using Math = TileMath<kSpec, kTuning, kTarget>;
-  using Loader = PagedKvLoader<kv_row_bytes(kSpec), kSpec.page_size, kTileTokens, kTileTokens / kGroups>;
+  using Loader =
+      PagedKvLoader<kv_row_bytes(kSpec), kSpec.page_size, kTileTokens, kTileTokens / kGroups>;
 
  public:
   __device__ DecodeMma(const DecodeParams& params, char* smem)
@@ -69,14 +71,17 @@ class DecodeMma {
 
     math_.reset();
     const int first_limit = s.kv_len - params_.rows;
-    const unsigned smem_q = ptx::smem_address(smem_q_) + group_ * (kTuning.column_blocks * 8 * QTile<kSpec, kTuning>::kRowBytes);
+    const unsigned smem_q = ptx::smem_address(smem_q_) +
+                            group_ * (kTuning.column_blocks * 8 * QTile<kSpec, kTuning>::kRowBytes);
     const int warp_column = first_column + group_ * kTuning.column_blocks * 8;
 #pragma unroll 1
     for (int i = 0; i < tiles; ++i) {
       ptx::cp_async_wait<kStages - 2>();
-      ring_barrier();  // every warp's copies have landed, and every warp has left the stage that is filled next
+      ring_barrier();  // every warp's copies have landed, and every warp has left the stage that is
+                       // filled next
       issue(loader, first_token, i + kStages - 1, tiles, ring);
-      math_.tile(ring + i % kStages * kStageBytes, smem_q, first_token + i * kStepTokens, first_limit, warp_column, log2_scale);
+      math_.tile(ring + i % kStages * kStageBytes, smem_q, first_token + i * kStepTokens,
+                 first_limit, warp_column, log2_scale);
     }
     ptx::cp_async_wait<0>();
     finish(schedule, kv_head, first_column, log2_scale);
@@ -91,8 +96,8 @@ class DecodeMma {
     }
   }
 
-  // Starts the copies of this ring's tile i and asks for the next tile's page ids. A group is committed in any case, so
-  // that waiting by count stays right.
+  // Starts the copies of this ring's tile i and asks for the next tile's page ids. A group is
+  // committed in any case, so that waiting by count stays right.
   __device__ static void issue(Loader& loader, int first_token, int i, int tiles, unsigned ring) {
     if (i < tiles) {
       const int token = first_token + i * kStepTokens;
@@ -104,26 +109,34 @@ class DecodeMma {
 
   __device__ static float scale_of(const float* scales, long long head_stride, int kv_head) {
     return scales == nullptr ? 1.0f
-                             : *reinterpret_cast<const float*>(reinterpret_cast<const char*>(scales) + kv_head * head_stride);
+                             : *reinterpret_cast<const float*>(
+                                   reinterpret_cast<const char*>(scales) + kv_head * head_stride);
   }
 
   // Merges the rings and writes the segment's result.
-  __device__ void finish(const BlockSchedule<kStepTokens>& schedule, int kv_head, int first_column, float log2_scale) {
+  __device__ void finish(const BlockSchedule<kStepTokens>& schedule, int kv_head, int first_column,
+                         float log2_scale) {
     publish_stats();
     __syncthreads();  // the rings are drained as well: the merge buffer may overwrite them
     publish_o(log2_scale);
     __syncthreads();
     float unit = scale_of(params_.v_scale, params_.v_scale_head_stride, kv_head);
     if constexpr (Math::kExpands) unit *= e4m3_unit<kTarget>();
-    for (int item = static_cast<int>(threadIdx.x); item < kColumns * (kHeadDim / 8); item += kThreads) {
-      write(schedule, kv_head, first_column, item / (kHeadDim / 8), item % (kHeadDim / 8) * 8, log2_scale, unit);
+    for (int item = static_cast<int>(threadIdx.x); item < kColumns * (kHeadDim / 8);
+         item += kThreads) {
+      write(schedule, kv_head, first_column, item / (kHeadDim / 8), item % (kHeadDim / 8) * 8,
+            log2_scale, unit);
     }
     if (threadIdx.x == 0) schedule.write_merge_record();
     __syncthreads();  // the next segment's tiles may overwrite the merge buffer
   }
 
-  __device__ float& maximum_of(int ring, int column) const { return stats_[ring * kColumns + column]; }
-  __device__ float& sum_of(int ring, int column) const { return stats_[(kRings + ring) * kColumns + column]; }
+  __device__ float& maximum_of(int ring, int column) const {
+    return stats_[ring * kColumns + column];
+  }
+  __device__ float& sum_of(int ring, int column) const {
+    return stats_[(kRings + ring) * kColumns + column];
+  }
   __device__ float* merge_row(int ring, int column) const {
     return reinterpret_cast<float*>(smem_) + (ring * kColumns + column) * kMergeRow;
   }
@@ -160,7 +173,8 @@ class DecodeMma {
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
         const int column = (group_ * kTuning.column_blocks + n) * 8 + 2 * t + c;
-        const float factor = ptx::exp2_approx((math_.maximum[n][c] - largest_maximum(column)) * log2_scale);
+        const float factor =
+            ptx::exp2_approx((math_.maximum[n][c] - largest_maximum(column)) * log2_scale);
         float* row = merge_row(ring_, column);
 #pragma unroll
         for (int i = 0; i < kHeadDim / 16; ++i) {
@@ -177,8 +191,8 @@ class DecodeMma {
   }
 
   // Eight elements from `d` of one column: to the output, or as a partial result.
-  __device__ void write(const BlockSchedule<kStepTokens>& schedule, int kv_head, int first_column, int column, int d,
-                        float log2_scale, float unit) const {
+  __device__ void write(const BlockSchedule<kStepTokens>& schedule, int kv_head, int first_column,
+                        int column, int d, float log2_scale, float unit) const {
     const int row = (first_column + column) / kSpec.group_size;
     if (row >= params_.rows) return;
     const float m = largest_maximum(column);
@@ -211,12 +225,13 @@ class DecodeMma {
     const long long out_row = static_cast<long long>(s.request) * params_.rows + row;
     const int head = kv_head * kSpec.group_size + (first_column + column) % kSpec.group_size;
     constexpr DType kOut = DType(kSpec.out_dtype);
-    store_8<kOut>(static_cast<char*>(params_.out) + out_row * params_.out_row_stride + head * params_.out_head_stride +
-                      d * size_of(kOut),
+    store_8<kOut>(static_cast<char*>(params_.out) + out_row * params_.out_row_stride +
+                      head * params_.out_head_stride + d * size_of(kOut),
                   v);
     if (d == 0 && params_.lse != nullptr) {
-      *reinterpret_cast<float*>(reinterpret_cast<char*>(params_.lse) + out_row * params_.lse_row_stride +
-                                head * params_.lse_head_stride) = log2_sum * params_.lse_unit;
+      *reinterpret_cast<float*>(reinterpret_cast<char*>(params_.lse) +
+                                out_row * params_.lse_row_stride + head * params_.lse_head_stride) =
+          log2_sum * params_.lse_unit;
     }
   }
 

@@ -1,8 +1,8 @@
 // Brings one tile of Q into shared memory as the B operand of S^T = K Q^T.
 //
-// Rows are columns of the problem: column c is query row c / group of the request, head c % group of the KV head's group.
-// Missing columns are zeros. Q is asked for before KV is (behind queued KV reads it would arrive microseconds later), hence
-// the two steps request() and store().
+// Rows are columns of the problem: column c is query row c / group of the request, head c % group
+// of the KV head's group. Missing columns are zeros. Q is asked for before KV is (behind queued KV
+// reads it would arrive microseconds later), hence the two steps request() and store().
 #pragma once
 
 #include "templates/common/convert.cuh"
@@ -20,8 +20,9 @@ class QTile {
   static constexpr int kChunks = kSpec.head_dim / 8;  // 16 bytes of 16-bit elements
   static constexpr int kThreads = num_threads(kTuning);
   static constexpr int kPerThread = (kColumns * kChunks + kThreads - 1) / kThreads;
-  // bf16 has a wider range than f16: the tile is scaled by a power of two (exact) so that its largest element lies in
-  // [2^13, 2^14); elements 2^-27 below that lose bits, which no score shows.
+  // bf16 has a wider range than f16: the tile is scaled by a power of two (exact) so that its
+  // largest element lies in [2^13, 2^14); elements 2^-27 below that lose bits, which no score
+  // shows.
   static constexpr bool kRescales = kQ == DType::bf16 && kMath == DType::f16;
   static constexpr int kTopExponent = 13;
 
@@ -44,8 +45,8 @@ class QTile {
     }
   }
 
-  // Writes the tile to `smem`; `scratch` holds one int per warp. Returns what scores must be multiplied by to undo the
-  // scaling. The block must synchronise before the tile is read.
+  // Writes the tile to `smem`; `scratch` holds one int per warp. Returns what scores must be
+  // multiplied by to undo the scaling. The block must synchronise before the tile is read.
   __device__ float store(char* smem, int* scratch) {
     int exponent = 0;
     if constexpr (kRescales) exponent = largest_exponent(scratch) - kTopExponent;
@@ -53,7 +54,8 @@ class QTile {
 #pragma unroll
     for (int i = 0; i < kPerThread; ++i) {
       const int item = static_cast<int>(threadIdx.x) + i * kThreads;
-      if (item < kColumns * kChunks) store_chunk(smem, item / kChunks, item % kChunks, q_[i], factor);
+      if (item < kColumns * kChunks)
+        store_chunk(smem, item / kChunks, item % kChunks, q_[i], factor);
     }
     return power_of_two(exponent);
   }
@@ -63,24 +65,27 @@ class QTile {
     if constexpr (kQ == kMath) {
       return pair;
     } else {
-      return pack_pair<kMath>(pair_element<kQ>(pair, 0) * factor, pair_element<kQ>(pair, 1) * factor);
+      return pack_pair<kMath>(pair_element<kQ>(pair, 0) * factor,
+                              pair_element<kQ>(pair, 1) * factor);
     }
   }
 
   __device__ static void store_chunk(char* smem, int column, int chunk, uint4 value, float factor) {
-    const unsigned pairs[4] = {converted(value.x, factor), converted(value.y, factor), converted(value.z, factor),
-                               converted(value.w, factor)};
+    const unsigned pairs[4] = {converted(value.x, factor), converted(value.y, factor),
+                               converted(value.z, factor), converted(value.w, factor)};
     if constexpr (size_of(DType(kSpec.kv_dtype)) == 2) {
       *reinterpret_cast<uint4*>(smem + swizzled<kRowBytes>(column, chunk)) =
           make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
     } else {
-      // The order of d in which an expanded 8-bit K fragment arrives: of the eight pairs of 16 elements the even ones come
-      // first (k 2t, 2t + 1 of the MMA holds d 4t, 4t + 1), then the odd ones.
+      // The order of d in which an expanded 8-bit K fragment arrives: of the eight pairs of 16
+      // elements the even ones come first (k 2t, 2t + 1 of the MMA holds d 4t, 4t + 1), then the
+      // odd ones.
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int pair = chunk % 2 * 4 + i;
         const int position = pair / 2 + pair % 2 * 4;
-        const int offset = swizzled<kRowBytes>(column, chunk / 2 * 2 + position / 4) + position % 4 * 4;
+        const int offset =
+            swizzled<kRowBytes>(column, chunk / 2 * 2 + position / 4) + position % 4 * 4;
         *reinterpret_cast<unsigned*>(smem + offset) = pairs[i];
       }
     }
@@ -105,7 +110,8 @@ class QTile {
     }
     scratch[threadIdx.x / 32] = bits;
     __syncthreads();
-    for (int warp = 0; warp < kThreads / 32; ++warp) bits = bits > scratch[warp] ? bits : scratch[warp];
+    for (int warp = 0; warp < kThreads / 32; ++warp)
+      bits = bits > scratch[warp] ? bits : scratch[warp];
     const int exponent = (bits >> 7) - 127;
     return exponent > -100 ? exponent : -100;
   }

@@ -1,7 +1,9 @@
-// What one warp does with KV tiles: S^T = K Q^T, online softmax, O^T += V^T P^T, all with mma.sync 16x8x16.
+// What one warp does with KV tiles: S^T = K Q^T, online softmax, O^T += V^T P^T, all with mma.sync
+// 16x8x16.
 //
-// K is the A operand (16 tokens), Q^T is B (8 columns), so few columns waste little. The accumulator holds the transpose of
-// what the second product wants as B; movmatrix turns it in registers. In the fragments lane = 4 g + t.
+// K is the A operand (16 tokens), Q^T is B (8 columns), so few columns waste little. The
+// accumulator holds the transpose of what the second product wants as B; movmatrix turns it in
+// registers. In the fragments lane = 4 g + t.
 #pragma once
 
 #include "templates/common/convert.cuh"
@@ -21,11 +23,13 @@ class TileMath {
   static constexpr int kRowBytes = kv_row_bytes(kSpec);
   static constexpr int kQRowBytes = kHeadDim * 2;
   static constexpr float kNoMaximum = -1e30f;  // finite: the difference of two of them is 0
-  // P is kept 2^8 too large in f16, so that probabilities below 6e-8 are not flushed; the sum carries the same factor.
+  // P is kept 2^8 too large in f16, so that probabilities below 6e-8 are not flushed; the sum
+  // carries the same factor.
   static constexpr float kShift = kMath == DType::f16 ? 8.0f : 0.0f;
 
-  // Per column pair of block n (columns 8 n + 2 t and 8 n + 2 t + 1): running maximum of the raw scores, this thread's part
-  // of the sum, and O^T. With 8-bit KV rows g and g + 8 of O's block i are d = 16 i + 2 g and + 1, else 16 i + g and + 8.
+  // Per column pair of block n (columns 8 n + 2 t and 8 n + 2 t + 1): running maximum of the raw
+  // scores, this thread's part of the sum, and O^T. With 8-bit KV rows g and g + 8 of O's block i
+  // are d = 16 i + 2 g and + 1, else 16 i + g and + 8.
   float maximum[kBlocks][2];
   float sum[kBlocks][2];
   float o[kBlocks][kHeadDim / 16][4];
@@ -40,15 +44,17 @@ class TileMath {
     }
   }
 
-  // One tile. `token` is its first token, `first_limit` the last token that the call's first row sees: row j sees one more
-  // token each. `log2_scale` turns raw scores into exponents of two.
-  __device__ void tile(unsigned smem_k, unsigned smem_q, int token, int first_limit, int first_column, float log2_scale) {
+  // One tile. `token` is its first token, `first_limit` the last token that the call's first row
+  // sees: row j sees one more token each. `log2_scale` turns raw scores into exponents of two.
+  __device__ void tile(unsigned smem_k, unsigned smem_q, int token, int first_limit,
+                       int first_column, float log2_scale) {
     const unsigned smem_v = smem_k + kTuning.tile_tokens * kRowBytes;
 #pragma unroll 1
     for (int slab = 0; slab < kTuning.tile_tokens; slab += kTuning.slab_tokens) {
       float s[kBlocks][kSlabs][4];
       multiply_k(s, smem_k, smem_q, slab);
-      if (token + slab + kTuning.slab_tokens - 1 > first_limit) mask(s, token + slab, first_limit, first_column);
+      if (token + slab + kTuning.slab_tokens - 1 > first_limit)
+        mask(s, token + slab, first_limit, first_column);
       unsigned p[kBlocks][kSlabs][2];
       softmax(s, p, log2_scale);
       multiply_v(p, smem_v, slab);
@@ -74,7 +80,8 @@ class TileMath {
 #pragma unroll
       for (int n = 0; n < kBlocks; ++n) {
         unsigned b[4];  // two k steps
-        ptx::ldmatrix_x4(b, smem_q + swizzled<kQRowBytes>(8 * n + (lane() & 7), k32 * 4 + (lane() >> 3)));
+        ptx::ldmatrix_x4(
+            b, smem_q + swizzled<kQRowBytes>(8 * n + (lane() & 7), k32 * 4 + (lane() >> 3)));
 #pragma unroll
         for (int u = 0; u < kSlabs; ++u) {
           ptx::mma_16x8x16<kMath>(s[n][u], a[u][0], b[0], b[1]);
@@ -130,8 +137,10 @@ class TileMath {
         m[1] = fmaxf(m[1], fmaxf(s[n][u][1], s[n][u][3]));
       }
       // After a few tiles the maximum hardly ever moves: one vote instead of the reduction.
-      if (__any_sync(~0u, m[0] > maximum[n][0] || m[1] > maximum[n][1])) raise_maximum(n, m, log2_scale);
-      // A column that has seen no key yet keeps a finite reference: -inf scores then give 0, not NaN.
+      if (__any_sync(~0u, m[0] > maximum[n][0] || m[1] > maximum[n][1]))
+        raise_maximum(n, m, log2_scale);
+      // A column that has seen no key yet keeps a finite reference: -inf scores then give 0, not
+      // NaN.
       const float b0 = kShift - fmaxf(maximum[n][0] * log2_scale, kNoMaximum);
       const float b1 = kShift - fmaxf(maximum[n][1] * log2_scale, kNoMaximum);
 #pragma unroll
@@ -184,7 +193,8 @@ class TileMath {
             e4m3x4_to_f16<kTarget>(__byte_perm(raw[e], 0, 0x3120), a[0], a[1]);
             e4m3x4_to_f16<kTarget>(__byte_perm(raw[e + 2], 0, 0x3120), a[2], a[3]);
 #pragma unroll
-            for (int n = 0; n < kBlocks; ++n) ptx::mma_16x8x16<kMath>(o[n][d32 * 2 + e], a, p[n][u][0], p[n][u][1]);
+            for (int n = 0; n < kBlocks; ++n)
+              ptx::mma_16x8x16<kMath>(o[n][d32 * 2 + e], a, p[n][u][0], p[n][u][1]);
           }
         }
       } else {
@@ -193,7 +203,8 @@ class TileMath {
           unsigned a[4];
           ptx::ldmatrix_x4_trans(a, smem_v + swizzled<kRowBytes>(row, d16 * 2 + odd));
 #pragma unroll
-          for (int n = 0; n < kBlocks; ++n) ptx::mma_16x8x16<kMath>(o[n][d16], a, p[n][u][0], p[n][u][1]);
+          for (int n = 0; n < kBlocks; ++n)
+            ptx::mma_16x8x16<kMath>(o[n][d16], a, p[n][u][0], p[n][u][1]);
         }
       }
     }
