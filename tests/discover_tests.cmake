@@ -1,6 +1,8 @@
 # Writes `file`, which registers each test case of the doctest executable `exe` with ctest as "label: name".
 # Cases run in `folder`, with the ctest `properties`. Run by tests/CMakeLists.txt after each link.
 
+cmake_minimum_required(VERSION 3.25)
+
 execute_process(COMMAND ${exe} --list-test-cases --no-version OUTPUT_VARIABLE listing RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "${exe} --list-test-cases failed (${result}):\n${listing}")
