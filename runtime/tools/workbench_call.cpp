@@ -15,7 +15,9 @@ ApiContext::ApiContext(int ordinal, const ProviderOptions& options) {
   check_api(qrow_context_options_init(&o));
   o.device = ordinal;
   o.jit_mode = options.cache_only ? QROW_JIT_CACHE_ONLY : QROW_JIT_ON;
-  o.cache_mode = options.cache_off ? QROW_CACHE_OFF : options.read_only ? QROW_CACHE_READ_ONLY : QROW_CACHE_READ_WRITE;
+  o.cache_mode = options.cache_off   ? QROW_CACHE_OFF
+                 : options.read_only ? QROW_CACHE_READ_ONLY
+                                     : QROW_CACHE_READ_WRITE;
   o.cache_path = options.cache_path.empty() ? nullptr : options.cache_path.c_str();
   o.seed_paths = seeds.data();
   o.num_seed_paths = static_cast<std::int32_t>(seeds.size());

@@ -1,4 +1,5 @@
-// The product as its users call it: owners of the C API's handles that throw instead of returning a status.
+// The product as its users call it: owners of the C API's handles that throw instead of returning a
+// status.
 #pragma once
 
 #include "runtime/case.hpp"
@@ -25,8 +26,8 @@ class ApiContext {
   qrow_context* context_ = nullptr;
 };
 
-// The spec and workload of a case for the C API, made by qrow_spec_parse from its canonical line. The workload's strings
-// live in the thread's storage until the next parse.
+// The spec and workload of a case for the C API, made by qrow_spec_parse from its canonical line.
+// The workload's strings live in the thread's storage until the next parse.
 struct ApiCase {
   explicit ApiCase(const Case& c);
   qrow_spec spec{};

@@ -16,8 +16,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 double half_to_double(std::uint16_t bits) {
   const int exponent = bits >> 10 & 31;
   const int mantissa = bits & 1023;
-  double magnitude = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(mantissa + 1024, exponent - 25);
-  if (exponent == 31) magnitude = mantissa == 0 ? kInfinity : std::numeric_limits<double>::quiet_NaN();
+  double magnitude =
+      exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(mantissa + 1024, exponent - 25);
+  if (exponent == 31)
+    magnitude = mantissa == 0 ? kInfinity : std::numeric_limits<double>::quiet_NaN();
   return bits >> 15 ? -magnitude : magnitude;
 }
 
@@ -49,12 +51,14 @@ ReferenceParams reference_params(const Spec& spec, const qrow_args& args) {
   call.v_scale = args.v_scale;
   call.k_scale_head_stride = spec.scale == Scale::head ? args.k_scale_head_stride : 0;
   call.v_scale_head_stride = spec.scale == Scale::head ? args.v_scale_head_stride : 0;
-  call.softmax_scale = args.softmax_scale != 0 ? args.softmax_scale : static_cast<float>(1.0 / std::sqrt(spec.head_dim));
+  call.softmax_scale = args.softmax_scale != 0 ? args.softmax_scale
+                                               : static_cast<float>(1.0 / std::sqrt(spec.head_dim));
   call.batch = args.batch;
   call.rows = args.rows != 0 ? args.rows : spec.max_rows;
   call.num_kv_heads = spec.num_kv_heads;
   call.max_kv_len = static_cast<int>(args.max_kv_len);
-  call.out_head_stride = static_cast<long long>(spec.head_dim_v) * static_cast<long long>(sizeof(double));
+  call.out_head_stride =
+      static_cast<long long>(spec.head_dim_v) * static_cast<long long>(sizeof(double));
   call.out_row_stride = call.out_head_stride * spec.num_q_heads;
   call.lse_head_stride = sizeof(float);
   call.lse_row_stride = call.lse_head_stride * spec.num_q_heads;
@@ -65,8 +69,8 @@ ReferenceParams reference_params(const Spec& spec, const qrow_args& args) {
   return p;
 }
 
-// Squared difference and squared size of one row; infinite difference where the kind of a value is wrong: a row that is NaN or
-// zero by definition must be so exactly.
+// Squared difference and squared size of one row; infinite difference where the kind of a value is
+// wrong: a row that is NaN or zero by definition must be so exactly.
 struct RowSums {
   double difference = 0;
   double size = 0;
@@ -109,7 +113,8 @@ double compare_lse(const CaseData& data, const std::vector<float>& wanted) {
 std::vector<double> to_doubles(const std::vector<unsigned char>& bytes, int dtype) {
   const DType type = static_cast<DType>(dtype);
   const std::size_t width = static_cast<std::size_t>(size_of(type));
-  if (width == 1) fail(Status::unsupported, "out={}: the workbench reads bf16, f16 and f32", dtype_word(dtype));
+  if (width == 1)
+    fail(Status::unsupported, "out={}: the workbench reads bf16, f16 and f32", dtype_word(dtype));
   std::vector<double> values(bytes.size() / width);
   for (std::size_t i = 0; i < values.size(); ++i) {
     std::uint32_t bits = 0;
@@ -134,22 +139,27 @@ ErrorLimits error_limits(const Spec& spec) {
 
 std::string judge(const Comparison& c, const ErrorLimits& limits) {
   // Negated, so that a NaN fails.
-  if (!(c.err <= limits.err)) return fmt::format("err {:.2e} is above the limit {:.1e}", c.err, limits.err);
+  if (!(c.err <= limits.err))
+    return fmt::format("err {:.2e} is above the limit {:.1e}", c.err, limits.err);
   if (!(c.err_row <= limits.err_row)) {
-    return fmt::format("err_row {:.2e} (row {}, head {}) is above the limit {:.1e}", c.err_row, c.worst_row, c.worst_head,
-                       limits.err_row);
+    return fmt::format("err_row {:.2e} (row {}, head {}) is above the limit {:.1e}", c.err_row,
+                       c.worst_row, c.worst_head, limits.err_row);
   }
-  if (!(c.err_lse <= limits.err_lse)) return fmt::format("LSE is off by {:.2e}, the limit is {:.1e}", c.err_lse, limits.err_lse);
+  if (!(c.err_lse <= limits.err_lse))
+    return fmt::format("LSE is off by {:.2e}, the limit is {:.1e}", c.err_lse, limits.err_lse);
   return "";
 }
 
-ReferenceResult compute_reference(WorkbenchDevice& device, const Spec& spec, const qrow_args& args) {
+ReferenceResult compute_reference(WorkbenchDevice& device, const Spec& spec,
+                                  const qrow_args& args) {
   const Family& family = *family_by_name("reference");
   const Support support = family.supports(spec, device.arch());
-  if (!support) fail(Status::unsupported, "the reference kernel cannot check this case: {}", support.reason);
+  if (!support)
+    fail(Status::unsupported, "the reference kernel cannot check this case: {}", support.reason);
 
   ReferenceParams params = reference_params(spec, args);
-  const std::size_t num_rows = static_cast<std::size_t>(params.call.batch) * static_cast<std::size_t>(params.call.rows) *
+  const std::size_t num_rows = static_cast<std::size_t>(params.call.batch) *
+                               static_cast<std::size_t>(params.call.rows) *
                                static_cast<std::size_t>(spec.num_q_heads);
   ReferenceResult result;
   result.out.resize(num_rows * static_cast<std::size_t>(spec.head_dim_v));
@@ -159,15 +169,17 @@ ReferenceResult compute_reference(WorkbenchDevice& device, const Spec& spec, con
   params.call.out = out.as();
   params.call.lse = lse.as<float>();
   const Bucket bucket{};
-  device.launch(family.variant(spec, family.default_tuning(spec, device.arch(), bucket), device.arch()),
-                static_cast<unsigned>(num_rows), &params);
+  device.launch(
+      family.variant(spec, family.default_tuning(spec, device.arch(), bucket), device.arch()),
+      static_cast<unsigned>(num_rows), &params);
   device.synchronize();
   out.read(result.out.data(), out.size());
   if (!result.lse.empty()) lse.read(result.lse.data(), lse.size());
   return result;
 }
 
-Comparison compare(WorkbenchDevice& device, const CaseData& data, const ReferenceResult& reference) {
+Comparison compare(WorkbenchDevice& device, const CaseData& data,
+                   const ReferenceResult& reference) {
   device.synchronize();
   const Spec& spec = data.description().spec;
   std::vector<unsigned char> bytes(data.out().size());
@@ -178,7 +190,8 @@ Comparison compare(WorkbenchDevice& device, const CaseData& data, const Referenc
   RowSums total;
   const std::size_t dim = static_cast<std::size_t>(spec.head_dim_v);
   for (std::size_t row = 0; row < reference.out.size() / dim; ++row) {
-    const RowSums sums = compare_row(found.data() + row * dim, reference.out.data() + row * dim, spec.head_dim_v);
+    const RowSums sums =
+        compare_row(found.data() + row * dim, reference.out.data() + row * dim, spec.head_dim_v);
     total.difference += sums.difference;
     total.size += sums.size;
     const double err_row = sums.difference == 0 ? 0 : std::sqrt(sums.difference / sums.size);

@@ -9,15 +9,16 @@
 namespace qrow {
 
 struct Comparison {
-  double err = 0;        // relative L2 over all rows; infinite where a value is wrong in kind (NaN, not exactly 0)
-  double err_row = 0;    // largest relative L2 of one row
-  double err_lse = 0;    // largest absolute difference, natural log; 0 without LSE
-  long long worst_row = -1;   // [batch * rows], of err_row
+  double err =
+      0;  // relative L2 over all rows; infinite where a value is wrong in kind (NaN, not exactly 0)
+  double err_row = 0;        // largest relative L2 of one row
+  double err_lse = 0;        // largest absolute difference, natural log; 0 without LSE
+  long long worst_row = -1;  // [batch * rows], of err_row
   int worst_head = -1;
 };
 
-// What a call of this spec may be off by: fp32 sums with f16 products, or with bf16 P where KV is bf16, and the rounding
-// of the output's type on top.
+// What a call of this spec may be off by: fp32 sums with f16 products, or with bf16 P where KV is
+// bf16, and the rounding of the output's type on top.
 struct ErrorLimits {
   double err = 0;
   double err_row = 0;

@@ -32,7 +32,9 @@ WorkbenchDevice::WorkbenchDevice(int ordinal, const ProviderOptions& options)
       stream_(driver_),
       provider_(options) {}
 
-void WorkbenchDevice::synchronize() const { driver_.check(driver_->cuCtxSynchronize(), "cuCtxSynchronize"); }
+void WorkbenchDevice::synchronize() const {
+  driver_.check(driver_->cuCtxSynchronize(), "cuCtxSynchronize");
+}
 
 std::size_t WorkbenchDevice::free_bytes() const {
   std::size_t free = 0, total = 0;

@@ -28,6 +28,8 @@ class WorkbenchDevice {
   CUstream stream() const { return stream_.get(); }
   // Waits for the whole context: copies and memsets run beside stream().
   void synchronize() const;
+  // False once a kernel has faulted: CUDA then refuses everything until the process ends.
+  bool usable() const { return driver_->cuCtxSynchronize() == CUDA_SUCCESS; }
   std::size_t free_bytes() const;
 
   // Launches on stream(). `params` points to the kernel's one parameter.

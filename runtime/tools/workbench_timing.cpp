@@ -10,9 +10,12 @@
 
 namespace qrow {
 
-CapturedGraph::CapturedGraph(const WorkbenchDevice& device, const std::function<void()>& enqueue) : device_(device) {
+CapturedGraph::CapturedGraph(const WorkbenchDevice& device, const std::function<void()>& enqueue)
+    : device_(device) {
   const Driver& driver = device.driver();
-  driver.check(driver->cuStreamBeginCapture_v2(device.stream(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "cuStreamBeginCapture_v2");
+  driver.check(
+      driver->cuStreamBeginCapture_v2(device.stream(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+      "cuStreamBeginCapture_v2");
   try {
     enqueue();
   } catch (...) {
@@ -21,7 +24,8 @@ CapturedGraph::CapturedGraph(const WorkbenchDevice& device, const std::function<
     throw;
   }
   driver.check(driver->cuStreamEndCapture(device.stream(), &graph_), "cuStreamEndCapture");
-  driver.check(driver->cuGraphInstantiateWithFlags(&exec_, graph_, 0), "cuGraphInstantiateWithFlags");
+  driver.check(driver->cuGraphInstantiateWithFlags(&exec_, graph_, 0),
+               "cuGraphInstantiateWithFlags");
   driver.check(driver->cuEventCreate(&begin_, CU_EVENT_DEFAULT), "cuEventCreate");
   driver.check(driver->cuEventCreate(&end_, CU_EVENT_DEFAULT), "cuEventCreate");
 }
@@ -75,7 +79,8 @@ double median_call_microseconds(const WorkbenchDevice& device, int num_calls, in
 
 namespace {
 
-// From 32 to 192 KB in flight per SM, one to four blocks: what pays differs with the number of bytes.
+// From 32 to 192 KB in flight per SM, one to four blocks: what pays differs with the number of
+// bytes.
 constexpr const char* kReadTunings[] = {
     "num_warps:4,vectors_per_thread:4,num_stages:4,blocks_per_sm:2",
     "num_warps:4,vectors_per_thread:4,num_stages:4,blocks_per_sm:4",
@@ -93,7 +98,8 @@ double ReadCeiling::measure(long long bytes) {
   if (static_cast<std::size_t>(stride * num_sets) > device_.free_bytes() / 10 * 9) return 0;
   DeviceBuffer data(device_.driver(), static_cast<std::size_t>(stride * num_sets));
   DeviceBuffer sink(device_.driver(), sizeof(unsigned));
-  device_.fill_normal(static_cast<int>(DType::bf16), data.as(), static_cast<unsigned long long>(stride * num_sets / 2), 1, 1.0f);
+  device_.fill_normal(static_cast<int>(DType::bf16), data.as(),
+                      static_cast<unsigned long long>(stride * num_sets / 2), 1, 1.0f);
   device_.synchronize();
 
   const Family& family = *family_by_name("read_ceiling");
@@ -103,15 +109,17 @@ double ReadCeiling::measure(long long bytes) {
     if (!family.legal({}, tuning, device_.arch())) continue;
     const Variant variant = family.variant({}, tuning, device_.arch());
     device_.prepare(variant);
-    const int blocks = device_.info().num_sms * family.geometry({}, tuning, device_.arch()).blocks_per_sm;
+    const int blocks =
+        device_.info().num_sms * family.geometry({}, tuning, device_.arch()).blocks_per_sm;
     ReadCeilingParams params{};
     params.bytes = static_cast<unsigned long long>(bytes / 16 * 16);
     params.sink = sink.as<unsigned>();
     params.sink_value = 0x9e3779b9u;
-    const double us = median_call_microseconds(device_, calls_per_graph(num_sets), kReplays, [&](int call) {
-      params.data = data.as<const char>() + stride * (call % num_sets);
-      device_.launch(variant, static_cast<unsigned>(blocks), &params);
-    });
+    const double us =
+        median_call_microseconds(device_, calls_per_graph(num_sets), kReplays, [&](int call) {
+          params.data = data.as<const char>() + stride * (call % num_sets);
+          device_.launch(variant, static_cast<unsigned>(blocks), &params);
+        });
     best = std::max(best, static_cast<double>(bytes) / us / 1000);
   }
   return best;

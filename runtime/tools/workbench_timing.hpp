@@ -1,5 +1,5 @@
-// Timing as in the published comparisons: a CUDA graph of calls over rotating data larger than L2, median of replays; and
-// the device's read ceiling by the same method.
+// Timing as in the published comparisons: a CUDA graph of calls over rotating data larger than L2,
+// median of replays; and the device's read ceiling by the same method.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,8 @@
 
 namespace qrow {
 
-// What was enqueued on the device's stream under capture, ready to replay. Move-only by being immovable: make it in place.
+// What was enqueued on the device's stream under capture, ready to replay. Move-only by being
+// immovable: make it in place.
 class CapturedGraph {
  public:
   // Calls `enqueue` with the stream capturing; if it throws, the capture is ended first.
@@ -18,7 +19,7 @@ class CapturedGraph {
   CapturedGraph(const CapturedGraph&) = delete;
   CapturedGraph& operator=(const CapturedGraph&) = delete;
 
-  void replay() const;             // enqueues
+  void replay() const;                 // enqueues
   double replay_milliseconds() const;  // between two events around a replay; waits
 
  private:
@@ -40,7 +41,8 @@ int calls_per_graph(int num_sets);
 double median_call_microseconds(const WorkbenchDevice& device, int num_calls, int replays,
                                 const std::function<void(int)>& enqueue);
 
-// The fastest of the read kernels over a number of bytes, in bytes per microsecond * 1000 = GB/s. Remembers what it measured.
+// The fastest of the read kernels over a number of bytes, in bytes per microsecond * 1000 = GB/s.
+// Remembers what it measured.
 class ReadCeiling {
  public:
   explicit ReadCeiling(WorkbenchDevice& device) : device_(device) {}
