@@ -1,7 +1,6 @@
 #include "runtime/tools/workbench_compare.hpp"
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "templates/common/dtype.cuh"
@@ -12,22 +11,6 @@ namespace qrow {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-double half_to_double(std::uint16_t bits) {
-  const int exponent = bits >> 10 & 31;
-  const int mantissa = bits & 1023;
-  double magnitude =
-      exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(mantissa + 1024, exponent - 25);
-  if (exponent == 31)
-    magnitude = mantissa == 0 ? kInfinity : std::numeric_limits<double>::quiet_NaN();
-  return bits >> 15 ? -magnitude : magnitude;
-}
-
-double float_from_bits(std::uint32_t bits) {
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
 
 ReferenceParams reference_params(const Spec& spec, const qrow_args& args) {
   ReferenceParams p{};
@@ -91,6 +74,16 @@ RowSums compare_row(const double* found, const double* wanted, int count) {
   return sums;
 }
 
+std::vector<double> download_output(const CaseData& data) {
+  std::vector<unsigned char> bytes(data.out().size());
+  data.out().read(bytes.data(), bytes.size());
+  const int dtype = data.description().spec.out_dtype;
+  const std::size_t width = static_cast<std::size_t>(size_of(static_cast<DType>(dtype)));
+  std::vector<double> values(bytes.size() / width);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = stored_number(bytes.data() + i * width, dtype);
+  return values;
+}
+
 double lse_difference(double found, double wanted) {
   if (std::isnan(wanted)) return std::isnan(found) ? 0 : kInfinity;
   if (std::isinf(wanted)) return found == wanted ? 0 : kInfinity;
@@ -109,22 +102,6 @@ double compare_lse(const CaseData& data, const std::vector<float>& wanted) {
 }
 
 }  // namespace
-
-std::vector<double> to_doubles(const std::vector<unsigned char>& bytes, int dtype) {
-  const DType type = static_cast<DType>(dtype);
-  const std::size_t width = static_cast<std::size_t>(size_of(type));
-  if (width == 1)
-    fail(Status::unsupported, "out={}: the workbench reads bf16, f16 and f32", dtype_word(dtype));
-  std::vector<double> values(bytes.size() / width);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, bytes.data() + i * width, width);
-    values[i] = type == DType::f32    ? float_from_bits(bits)
-                : type == DType::bf16 ? float_from_bits(bits << 16)
-                                      : half_to_double(static_cast<std::uint16_t>(bits));
-  }
-  return values;
-}
 
 ErrorLimits error_limits(const Spec& spec) {
   const bool bf16_weights = static_cast<DType>(spec.kv_dtype) == DType::bf16;
@@ -182,9 +159,7 @@ Comparison compare(WorkbenchDevice& device, const CaseData& data,
                    const ReferenceResult& reference) {
   device.synchronize();
   const Spec& spec = data.description().spec;
-  std::vector<unsigned char> bytes(data.out().size());
-  data.out().read(bytes.data(), bytes.size());
-  const std::vector<double> found = to_doubles(bytes, spec.out_dtype);
+  const std::vector<double> found = download_output(data);
 
   Comparison result;
   RowSums total;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/tools/host_reference.hpp"
 #include "runtime/tools/workbench_data.hpp"
 
 namespace qrow {
@@ -28,17 +29,10 @@ ErrorLimits error_limits(const Spec& spec);
 // "" within the limits, else a sentence with figures.
 std::string judge(const Comparison& comparison, const ErrorLimits& limits);
 
-// Reference results on the host: [batch * rows, q heads, head_dim_v] and [batch * rows, q heads].
-struct ReferenceResult {
-  std::vector<double> out;
-  std::vector<float> lse;  // empty without LSE
-};
+// Runs the reference kernel; the result comes to the host.
 ReferenceResult compute_reference(WorkbenchDevice& device, const Spec& spec, const qrow_args& args);
 
 // Compares what `data` holds as output with `reference`. Waits for the device.
 Comparison compare(WorkbenchDevice& device, const CaseData& data, const ReferenceResult& reference);
-
-// Stored elements as doubles (bf16, f16 and f32).
-std::vector<double> to_doubles(const std::vector<unsigned char>& bytes, int dtype);
 
 }  // namespace qrow

@@ -250,6 +250,30 @@ void CaseData::poison_output() {
   device_.synchronize();
 }
 
+CaseData::HostCopy CaseData::download(int set) const {
+  device_.synchronize();
+  HostCopy copy;
+  copy.args = args(set);
+  copy.args.out = nullptr;
+  copy.args.lse = nullptr;
+  copy.args.device_status = nullptr;
+  const auto fetch = [&](const auto*& pointer, const DeviceBuffer& buffer) {
+    if (pointer == nullptr) return;
+    std::vector<unsigned char>& bytes = copy.storage.emplace_back(buffer.size());
+    buffer.read(bytes.data(), bytes.size());
+    pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(bytes.data());
+  };
+  const Pools& pools = sets_.at(static_cast<std::size_t>(set));
+  fetch(copy.args.q, q_);
+  fetch(copy.args.k, pools.k);
+  fetch(copy.args.v, pools.v);
+  fetch(copy.args.kv_lens, lens_buffer_);
+  fetch(copy.args.page_table, table_buffer_);
+  fetch(copy.args.k_scale, k_scale_);
+  fetch(copy.args.v_scale, v_scale_);
+  return copy;
+}
+
 int CaseData::read_device_status() const {
   int status = 0;
   status_.read(&status, sizeof status);

@@ -42,6 +42,13 @@ class CaseData {
   void write_lens(const std::vector<int>& lens);
   void poison_output();
 
+  // Everything that a call reads, copied to the host: pointers of `args` lead into `storage`; outputs are null.
+  struct HostCopy {
+    std::vector<std::vector<unsigned char>> storage;
+    qrow_args args{};
+  };
+  HostCopy download(int set = 0) const;
+
   int read_device_status() const;
   const DeviceBuffer& out() const { return out_; }
   const DeviceBuffer& lse() const { return lse_; }
