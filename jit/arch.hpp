@@ -8,8 +8,8 @@
 
 namespace qrow {
 
-// The features that generated code may ask for, by name: entry.cpp writes them into the translation unit as
-// `qrow::Target{.e4m3_convert = 1, ...}` (templates/common/target.cuh has the same names).
+// The features that generated code may ask for, by name: entry.cpp writes them into the translation
+// unit as `qrow::Target{.e4m3_convert = 1, ...}` (templates/common/target.cuh has the same names).
 struct Arch {
   const char* name;  // canonical, also NVRTC's --gpu-architecture value: "sm_90a"
   int major;
@@ -20,10 +20,13 @@ struct Arch {
   int e4m3_convert;
   int programmatic_launch;
 
-  bool exact() const { return name[std::string_view(name).size() - 1] == 'a'; }  // loads on this very chip only
+  bool exact() const {
+    return name[std::string_view(name).size() - 1] == 'a';
+  }  // loads on this very chip only
 };
 
-// A field of qrow::Target and where it is in a row; a new feature is a column of arch.def and a row here (arch.cpp).
+// A field of qrow::Target and where it is in a row; a new feature is a column of arch.def and a row
+// here (arch.cpp).
 struct ArchFeature {
   const char* name;
   int Arch::*value;
@@ -32,12 +35,12 @@ std::span<const ArchFeature> arch_features();
 
 std::span<const Arch> archs();  // in the order of arch.def
 
-// Accepts canonical names and aliases ("sm_90", "90", "9.0", "h200", "H100", "b200", "4090", "a100", ...), any case.
-// Throws Error(invalid_argument) listing what is legal.
+// Accepts canonical names and aliases ("sm_90", "90", "9.0", "h200", "H100", "b200", "4090",
+// "a100", ...), any case. Throws Error(invalid_argument) listing what is legal.
 const Arch& arch_by_name(std::string_view name);
 
-// Cubins that a device of compute capability major.minor can load, best first (8.7: sm_86, sm_80; 12.1: sm_121a).
-// Empty if qrow has none.
+// Cubins that a device of compute capability major.minor can load, best first (8.7: sm_86,
+// sm_80; 12.1: sm_121a). Empty if qrow has none.
 std::vector<const Arch*> loadable_archs(int major, int minor);
 
 }  // namespace qrow

@@ -102,11 +102,11 @@ Resources resources_of(const CompileJob& job, CompileResult& result) {
 }  // namespace
 
 CompileResult compile(const CompileJob& job, const CompileLimits& limits) {
-  const Clock::time_point start = Clock::now();
   const Nvrtc& nvrtc = Nvrtc::get();
   check_arch(nvrtc, *job.arch);
   if (must_stop(&limits)) fail_stopped(job, limits);
 
+  const Clock::time_point start = Clock::now();
   const std::vector<std::string> options = options_for(*job.arch);
   CompileResult result;
   result.nvrtc_build = nvrtc.build();

@@ -1,4 +1,5 @@
-// Text in, cubin out. Needs NVRTC; needs no driver, GPU, disk or include path. Thread-safe: any number of compiles at once.
+// Text in, cubin out. Needs NVRTC; needs no driver, GPU, disk or include path. Thread-safe: any
+// number of compiles at once.
 #pragma once
 
 #include <atomic>
@@ -31,7 +32,8 @@ struct CompileJob {
 
 struct CompileLimits {
   std::optional<std::chrono::steady_clock::time_point> deadline;
-  const std::atomic<bool>* cancel = nullptr;  // sticky; may be set from any thread or signal handler
+  const std::atomic<bool>* cancel =
+      nullptr;  // sticky; may be set from any thread or signal handler
 };
 
 struct CompileResult {
@@ -43,8 +45,8 @@ struct CompileResult {
   double milliseconds = 0;
 };
 
-// Throws Error: no_compiler, compile_failed (text ends with the log), deadline, cancelled, unsupported (an arch that this
-// NVRTC does not know: lists what it knows).
+// Throws Error: no_compiler, compile_failed (text ends with the log), deadline, cancelled,
+// unsupported (an arch that this NVRTC does not know: lists what it knows).
 CompileResult compile(const CompileJob& job, const CompileLimits& limits = {});
 
 }  // namespace qrow

@@ -1,5 +1,6 @@
-// Writes the translation unit of a variant: about ten lines that include the template, state the kernel spec, tuning
-// and target as constants, assert that host and device agree about shared memory, and define one extern "C" kernel.
+// Writes the translation unit of a variant: about ten lines that include the template, state the
+// kernel spec, tuning and target as constants, assert that host and device agree about shared
+// memory, and define one extern "C" kernel.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
-// The interface that a kernel family implements. jit knows no kernel: everything a family says here is names and ints,
-// from which the entry text, the key, the export and `explain` are made.
+// The interface that a kernel family implements. jit knows no kernel: everything a family says here
+// is names and ints, from which the entry text, the key, the export and `explain` are made.
 //
-// A family is one kernel template with its kernel spec and tuning space. Families are stateless constants, usable from
-// any thread; the ordered list is templates/families.hpp.
+// A family is one kernel template with its kernel spec and tuning space. Families are stateless
+// constants, usable from any thread; the ordered list is templates/families.hpp.
 #pragma once
 
 #include <span>
@@ -37,17 +37,17 @@ using Tuning = std::vector<int>;
 
 // One (family, kernel spec, tuning, arch): everything that makes a cubin.
 struct Variant {
-  std::string family;                // "decode_mma"; also the folder under templates/
-  std::string spec_type;             // "DecodeMmaSpec"
-  std::string tuning_type;           // "DecodeMmaTuning"
-  std::string params_type;           // "DecodeParams"
-  std::vector<NamedInt> spec;        // the kernel spec
+  std::string family;          // "decode_mma"; also the folder under templates/
+  std::string spec_type;       // "DecodeMmaSpec"
+  std::string tuning_type;     // "DecodeMmaTuning"
+  std::string params_type;     // "DecodeParams"
+  std::vector<NamedInt> spec;  // the kernel spec
   std::vector<NamedInt> tuning;
   const Arch* arch = nullptr;
-  int register_cap = 0;              // __maxnreg__; 0: unset
-  int threads = 0;                   // per block
-  int smem_bytes = 0;                // dynamic, per block; asserted in the entry where has_smem_check
-  bool has_smem_check = false;       // the template defines qrow::smem_bytes(spec, tuning)
+  int register_cap = 0;         // __maxnreg__; 0: unset
+  int threads = 0;              // per block
+  int smem_bytes = 0;           // dynamic, per block; asserted in the entry where has_smem_check
+  bool has_smem_check = false;  // the template defines qrow::smem_bytes(spec, tuning)
 };
 
 struct LaunchShape {
@@ -60,12 +60,12 @@ struct LaunchShape {
 struct Geometry {
   int threads = 0;
   int smem_bytes = 0;
-  int blocks_per_sm = 1;    // the grid is at most num_sms * blocks_per_sm
-  int column_tiles = 1;     // blocks that share one (request, KV head), each with its own columns
-  int columns_per_tile = 0; // padded; rows of a partial result
+  int blocks_per_sm = 1;     // the grid is at most num_sms * blocks_per_sm
+  int column_tiles = 1;      // blocks that share one (request, KV head), each with its own columns
+  int columns_per_tile = 0;  // padded; rows of a partial result
   int head_dim_v = 0;
-  int step_tokens = 0;      // KV tokens that a block takes at a time: the grain of the partition
-  bool splits_kv = true;    // false: writes the output itself, no combine kernel
+  int step_tokens = 0;    // KV tokens that a block takes at a time: the grain of the partition
+  bool splits_kv = true;  // false: writes the output itself, no combine kernel
 };
 
 class Family {
@@ -73,7 +73,8 @@ class Family {
   virtual ~Family() = default;
 
   virtual std::string_view name() const = 0;
-  // "attention" families compute a spec; "combine" merges their partial results; "tool" kernels serve tests and benchmarks.
+  // "attention" families compute a spec; "combine" merges their partial results; "tool" kernels
+  // serve tests and benchmarks.
   enum class Role { attention, combine, tool };
   virtual Role role() const = 0;
   // Raised when records of older tunings no longer apply.
@@ -85,7 +86,8 @@ class Family {
   // Lower is preferred; asked only where supports() is able.
   virtual int rank(const Spec& spec, const Arch& arch, const Bucket& bucket) const = 0;
   virtual Tuning default_tuning(const Spec& spec, const Arch& arch, const Bucket& bucket) const = 0;
-  // Is this point of the tuning space legal (shared memory, divisibility)? One function for host, tools and tests.
+  // Is this point of the tuning space legal (shared memory, divisibility)? One function for host,
+  // tools and tests.
   virtual Support legal(const Spec& spec, const Tuning& tuning, const Arch& arch) const = 0;
   // REQUIRES: supports and legal.
   virtual Variant variant(const Spec& spec, const Tuning& tuning, const Arch& arch) const = 0;

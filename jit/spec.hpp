@@ -1,6 +1,6 @@
-// The public spec in C++: what is computed, ints only. qrow_spec of the C API with every default filled in.
-// Enumerators equal the C API's values (asserted in runtime/c_api.cpp); data types are those of
-// templates/common/dtype.cuh.
+// The public spec in C++: what is computed, ints only. qrow_spec of the C API with every default
+// filled in. Enumerators equal the C API's values (asserted in runtime/c_api.cpp); data types are
+// those of templates/common/dtype.cuh.
 #pragma once
 
 #include "runtime/base/error.hpp"
@@ -19,12 +19,12 @@ struct Spec {
   int head_dim_v = 128;
   int max_rows = 1;
   int page_size = 64;
-  int q_dtype = 1;    // qrow::DType
+  int q_dtype = 1;  // qrow::DType
   int kv_dtype = 1;
   int out_dtype = 1;
   Scale scale = Scale::none;
   Mask mask = Mask::causal;
-  int window = 0;   // flags: 0 or 1
+  int window = 0;  // flags: 0 or 1
   int softcap = 0;
   int sinks = 0;
   Lse lse = Lse::off;
@@ -36,7 +36,8 @@ struct Spec {
   bool operator==(const Spec&) const = default;
 };
 
-// A class of workloads for which one tuning is chosen: batch and kv length rounded up to powers of two, rows exact.
+// A class of workloads for which one tuning is chosen: batch and kv length rounded up to powers of
+// two, rows exact.
 struct Bucket {
   int batch = 1;
   long long kv_len = 4096;  // effective: min(len, window + rows)
