@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 #include "runtime/case.hpp"
 #include "templates/families.hpp"
@@ -57,6 +58,8 @@ std::vector<Verdict> ask_families(const Spec& spec, const Arch& arch, const Buck
   });
   return verdicts;
 }
+
+bool same_kernels(const Choice& a, const Choice& b) { return a.family == b.family && a.tuning == b.tuning; }
 
 Choice choose(const Spec& spec, const Arch& arch, const Bucket& bucket, const std::string& family,
               const std::string& tuning) {
@@ -122,6 +125,12 @@ std::size_t bucket_index(const Bucket& bucket) {
   const int batch = power_class(bucket.batch, 0, kBucketBatches);
   const int length = power_class(bucket.kv_len, kSmallestLengthExponent, kBucketLengths);
   return static_cast<std::size_t>(((bucket.rows - 1) * kBucketBatches + batch) * kBucketLengths + length);
+}
+
+long long distance(const Bucket& a, const Bucket& b) {
+  const auto exponent = [](long long power) { return static_cast<long long>(std::bit_width(static_cast<unsigned long long>(power))); };
+  return std::llabs(exponent(a.batch) - exponent(b.batch)) + std::llabs(exponent(a.kv_len) - exponent(b.kv_len)) +
+         std::llabs(static_cast<long long>(a.rows) - b.rows);
 }
 
 std::vector<Bucket> all_buckets(const Spec& spec) {

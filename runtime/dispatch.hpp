@@ -24,6 +24,9 @@ struct Choice {
   Tuning tuning;
   TuningSource source = TuningSource::fallback;
 };
+// Do both come down to the same kernels? Where the tuning came from does not matter.
+bool same_kernels(const Choice& a, const Choice& b);
+
 // `family` and `tuning` force a choice where not empty. Throws Error(unsupported) with each family's reason, or
 // Error(invalid_argument) for an illegal forced tuning.
 Choice choose(const Spec& spec, const Arch& arch, const Bucket& bucket, const std::string& family = {},
@@ -44,6 +47,8 @@ Bucket bucket_of(const Spec& spec, int batch, long long max_kv_len, int rows, lo
 
 // The place in all_buckets() of a bucket that bucket_of() made. Plain arithmetic: the run path uses it.
 std::size_t bucket_index(const Bucket& bucket);
+// Steps from one bucket to another, each axis in its own classes.
+long long distance(const Bucket& a, const Bucket& b);
 // Every bucket of a spec, for prewarm and for plans without a workload: rows outermost, then batch, then length.
 std::vector<Bucket> all_buckets(const Spec& spec);
 

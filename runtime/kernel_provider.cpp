@@ -1,5 +1,6 @@
 #include "runtime/kernel_provider.hpp"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -28,12 +29,16 @@ std::unique_ptr<KernelStore> open_store(const std::string& path, bool read_only,
 
 Layers open_layers(const ProviderOptions& options) {
   std::vector<std::unique_ptr<KernelStore>> seeds;
-  for (const std::string& path : options.seed_paths) seeds.push_back(open_store(path, true, options.log));
-  std::unique_ptr<KernelStore> user;
-  if (!options.cache_off) {
-    const std::string path = !options.cache_path.empty() ? options.cache_path : env("QROW_CACHE").value_or("");
-    user = open_store(path, options.read_only, options.log);
+  std::vector<std::string> seed_paths = options.seed_paths;
+  const std::string more = env("QROW_SEEDS").value_or("");
+  for (std::size_t begin = 0; begin < more.size();) {
+    const std::size_t end = std::min(more.find(':', begin), more.size());
+    if (end > begin) seed_paths.push_back(more.substr(begin, end - begin));
+    begin = end + 1;
   }
+  for (const std::string& path : seed_paths) seeds.push_back(open_store(path, true, options.log));
+  std::unique_ptr<KernelStore> user;
+  if (!options.cache_off) user = open_store(cache_path_or_default(options.cache_path), options.read_only, options.log);
   return Layers(std::move(seeds), std::move(user));
 }
 
@@ -78,6 +83,10 @@ const char* source_name(Source source) {
   return "unknown";
 }
 
+std::string cache_path_or_default(const std::string& given) {
+  return !given.empty() ? given : env("QROW_CACHE").value_or("");
+}
+
 struct KernelProvider::State {
   explicit State(const ProviderOptions& given)
       : options(given), layers(open_layers(given)), flight(lock_folder_of(layers, given)) {}
@@ -95,10 +104,9 @@ struct KernelProvider::State {
   Found search_layers(const Key& key, const Request& request, Passed& passed);
   bool acceptable(const Cubin& cubin, const Request& request, Passed& passed);
   void count_miss(const Passed& passed);
-  [[noreturn]] void refuse(const Key& key, const Request& request);
   Found compile_now(const Key& key, const Request& request);
   void store(const Cubin& cubin, bool pinned);
-  Found remember(Cubin&& cubin);
+  Found remember(Cubin&& cubin, bool pinned);
 
   const ProviderOptions options;
   Layers layers;
@@ -152,7 +160,7 @@ KernelProvider::State::Found KernelProvider::State::search_layers(const Key& key
       if (request.pinned && !cubin.row.pinned) store(cubin, true);
     }
     options.log(LogLevel::debug, "kernel {} found in {}", key.digest.hex(), hit.path);
-    return remember(std::move(cubin));
+    return remember(std::move(cubin), request.pinned);
   }
   return nullptr;
 }
@@ -172,15 +180,6 @@ void KernelProvider::State::count_miss(const Passed& passed) {
   } else {
     ++counts.miss_new_key;
   }
-}
-
-void KernelProvider::State::refuse(const Key& key, const Request& request) {
-  ++counts.not_cached;
-  fail(Status::not_cached,
-       "kernel {} ({}, {}) is not in the cache and {}. Make it beforehand: qrow prewarm '{}' --arch {}", key.digest.hex(),
-       request.variant->family, request.variant->arch->name,
-       options.cache_only ? "jit_mode cache_only forbids compiling" : "nothing may be compiled or loaded while the stream is captured",
-       request.case_line, request.variant->arch->name);
 }
 
 KernelProvider::State::Found KernelProvider::State::compile_now(const Key& key, const Request& request) {
@@ -218,7 +217,7 @@ KernelProvider::State::Found KernelProvider::State::compile_now(const Key& key, 
          "NVRTC. Update the driver or name an older NVRTC in QROW_NVRTC.",
          hex, cubin.row.nvrtc_build, variant.arch->name);
   }
-  return remember(std::move(cubin));
+  return remember(std::move(cubin), request.pinned);
 }
 
 // A cache that cannot store is not a failure, except to prewarm, whose purpose it is.
@@ -235,8 +234,10 @@ void KernelProvider::State::store(const Cubin& cubin, bool pinned) {
               reason);
 }
 
-KernelProvider::State::Found KernelProvider::State::remember(Cubin&& cubin) {
+// A prewarm makes thousands of kernels and needs none of them again.
+KernelProvider::State::Found KernelProvider::State::remember(Cubin&& cubin, bool pinned) {
   auto found = std::make_shared<const Cubin>(std::move(cubin));
+  if (pinned) return found;
   std::lock_guard lock(mutex);
   memory[found->key.digest] = found;
   return found;
@@ -251,7 +252,9 @@ std::shared_ptr<const Cubin> KernelProvider::get(const Request& request) {
   if (auto found = state_->search(key, request, passed)) return found;
   if (state_->options.cache_only || !request.may_compile) {
     state_->count_miss(passed);
-    state_->refuse(key, request);
+    refuse(*request.variant, request.case_line,
+           state_->options.cache_only ? "is not in the cache, and jit_mode cache_only forbids compiling"
+                                      : "is not in the cache, and this request must not compile");
   }
   const auto cancelled = [&request] { return request.cancel != nullptr && request.cancel->load(); };
   const SingleFlight::Ticket ticket = state_->flight.enter(key.digest, kFlightWaitMs, cancelled);
@@ -272,6 +275,15 @@ std::unique_ptr<Cubin> KernelProvider::peek(const Variant& variant) {
   return std::make_unique<Cubin>(Cubin{key, std::move(hit.row), hit.from_seed ? Source::seed : Source::user});
 }
 
+void KernelProvider::refuse(const Variant& variant, const std::string& case_line, const std::string& why) {
+  ++state_->counts.not_cached;
+  const Key key = make_key(variant, template_digest(variant.family));
+  fail(Status::not_cached, "kernel {} ({} for {}) {}. Make it beforehand: qrow prewarm '{}' --arch {}", key.digest.hex(),
+       variant.family, variant.arch->name, why, case_line, variant.arch->name);
+}
+
+void KernelProvider::count_memory_hit() { ++state_->counts.memory_hits; }
+const Log& KernelProvider::log() const { return state_->options.log; }
 const ProviderCounts& KernelProvider::counts() const { return state_->counts; }
 Layers& KernelProvider::layers() { return state_->layers; }
 

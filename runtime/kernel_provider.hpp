@@ -19,6 +19,9 @@ namespace qrow {
 enum class Source : int { compiled = 1, user = 2, seed = 3, memory = 4 };  // = qrow_source
 const char* source_name(Source source);
 
+// `given`, else QROW_CACHE, else "" for the user's folder: what StoreOptions::path takes.
+std::string cache_path_or_default(const std::string& given);
+
 // A cubin in memory, with what is known about it.
 struct Cubin {
   Key key;
@@ -28,7 +31,7 @@ struct Cubin {
 
 struct ProviderOptions {
   std::string cache_path;  // "": QROW_CACHE, else the user's folder
-  std::vector<std::string> seed_paths;
+  std::vector<std::string> seed_paths;  // those of QROW_SEEDS follow
   bool cache_off = false;
   bool read_only = false;
   bool cache_only = false;  // a miss throws Error(not_cached)
@@ -52,7 +55,7 @@ class KernelProvider {
     std::string case_line;  // for the row and for messages
     bool pinned = false;    // prewarm: stored rows are not evicted, and a row that does not fit is an error
     bool refresh = false;   // recompile where the stored row was made by another NVRTC build
-    bool may_compile = true;  // false (stream capture): a miss throws Error(not_cached)
+    bool may_compile = true;  // false: a miss throws Error(not_cached), as with cache_only
     const std::atomic<bool>* cancel = nullptr;
     // Asked for each candidate cubin (the driver's word); false: try the next row, then compile. Null: accept.
     std::function<bool(const Cubin&)> accept;
@@ -63,7 +66,13 @@ class KernelProvider {
   // The stored row without cubin that get() would use, or null; never compiles, counts nothing.
   std::unique_ptr<Cubin> peek(const Variant& variant);
 
+  // Throws Error(not_cached) with the key, `why` and the prewarm line, and counts it.
+  [[noreturn]] void refuse(const Variant& variant, const std::string& case_line, const std::string& why);
+  // For callers that keep loaded kernels themselves.
+  void count_memory_hit();
+
   const ProviderCounts& counts() const;
+  const Log& log() const;
   Layers& layers();
 
  private:

@@ -40,21 +40,26 @@ struct PlanWorkload {
 
 class Plan {
  public:
-  // `picks[i]` serves bucket i (bucket_index of dispatch.hpp); a single one serves all.
+  // `picks[i]` serves bucket i (bucket_index of dispatch.hpp); a single one serves all. `described` is the one that
+  // qrow_plan_info tells about.
   Plan(const Spec& spec, std::shared_ptr<LaunchTarget> target, std::vector<std::shared_ptr<const Pick>> picks, int splits,
        std::size_t described);
 
   const Spec& spec() const { return spec_; }
-  const Pick& described() const { return *picks_[described_]; }  // the pick that qrow_plan_info tells about
+  const Pick& described() const { return *picks_[described_]; }
   std::size_t workspace_bytes(int batch, long long max_kv_len) const;
   void run(const qrow_args& args, void* workspace, std::size_t workspace_bytes, CUstream stream) const;
 
  private:
-  Spec spec_;
-  std::shared_ptr<LaunchTarget> target_;
-  std::vector<std::shared_ptr<const Pick>> picks_;
-  int splits_ = 0;
-  std::size_t described_ = 0;
+  const Spec spec_;
+  const std::shared_ptr<LaunchTarget> target_;
+  const std::vector<std::shared_ptr<const Pick>> picks_;
+  const int splits_;
+  const std::size_t described_;
 };
+
+// The most bytes that a call within these bounds needs, over kernels of these geometries.
+// Throws Error(invalid_argument) for bounds that make no sense.
+std::size_t workspace_bytes_over(const std::vector<Geometry>& geometries, GridQuery query);
 
 }  // namespace qrow

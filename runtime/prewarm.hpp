@@ -23,6 +23,7 @@ struct PrewarmItem {
   Key key;
   bool repeats = false;   // an earlier item makes the same key
   std::string refusal;    // each family's reason; "" where able
+  Status refusal_status = Status::ok;
 };
 
 struct Shard {  // i of n: every n-th distinct key, so that n machines share a list
