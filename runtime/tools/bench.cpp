@@ -1,6 +1,7 @@
 // `qrow bench`: times cases with cold caches and checks them. One failing case never ends the run.
 #include "runtime/tools/command.hpp"
 #include "runtime/tools/interrupt.hpp"
+#include "runtime/tools/shared_arguments.hpp"
 #include "runtime/tools/workbench_bench.hpp"
 #include "runtime/tools/workbench_cases.hpp"
 #include "runtime/tools/workbench_peers.hpp"
@@ -94,16 +95,16 @@ int run_sweep(WorkbenchDevice& device, const ApiContext& context, const Provider
       output.error("{}: {}", line, error.what());
       JsonObject record;
       output.record(record.add("case", line).add("error", error.what()));
-      if (!device.usable()) fail(Status::driver, "the CUDA context no longer works after this case: the cases after it were not run");
+      if (!device.usable())
+        fail(Status::driver,
+             "the CUDA context no longer works after this case: the cases after it were not run");
     }
   }
   return failures;
 }
 
 int run(Arguments& arguments, Output& output) {
-  ProviderOptions provider;
-  provider.cache_path = arguments.value("--cache").value_or("");
-  provider.log = output.log();
+  const ProviderOptions provider = provider_options(arguments, output);
   Sweep sweep;
   sweep.options.host_time = arguments.flag("--host-time");
   sweep.options.check = !arguments.flag("--no-check");

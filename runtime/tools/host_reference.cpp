@@ -13,7 +13,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// Formats with `ieee` spend the largest exponent on infinity and NaN; e4m3 only has NaN, with all bits below the sign set.
+// Formats with `ieee` spend the largest exponent on infinity and NaN; e4m3 only has NaN, with all
+// bits below the sign set.
 double small_float(unsigned bits, int exponent_bits, int mantissa_bits, bool ieee) {
   const int largest_exponent = (1 << exponent_bits) - 1;
   const int bias = largest_exponent / 2;
@@ -34,14 +35,16 @@ T load(const void* from) {
 }
 
 // Where one token's row of a pool begins.
-const char* token_row(const void* pool, const std::int32_t* table, long long token, int page_size, long long page_stride,
-                      long long token_stride, long long head_offset) {
+const char* token_row(const void* pool, const std::int32_t* table, long long token, int page_size,
+                      long long page_stride, long long token_stride, long long head_offset) {
   const long long page = table[token / page_size];
-  return static_cast<const char*>(pool) + page * page_stride + token % page_size * token_stride + head_offset;
+  return static_cast<const char*>(pool) + page * page_stride + token % page_size * token_stride +
+         head_offset;
 }
 
 double scale_of(const float* scales, long long offset_bytes) {
-  return scales == nullptr ? 1.0 : load<float>(reinterpret_cast<const char*>(scales) + offset_bytes);
+  return scales == nullptr ? 1.0
+                           : load<float>(reinterpret_cast<const char*>(scales) + offset_bytes);
 }
 
 // One output row: query row `row` of request `request`, query head `head`.
@@ -59,16 +62,21 @@ struct RowProblem {
   double score(const Row& at, long long token) const {
     const int size = size_of(static_cast<DType>(spec.kv_dtype));
     const int q_size = size_of(static_cast<DType>(spec.q_dtype));
-    const char* q = static_cast<const char*>(args.q) + (at.request * rows + at.row) * args.q_row_stride + at.head * args.q_head_stride;
-    const char* key = token_row(args.k, args.page_table + at.request * args.page_table_stride, token, spec.page_size,
-                                args.k_page_stride, args.k_token_stride, kv_head(at) * args.k_head_stride);
+    const char* q = static_cast<const char*>(args.q) +
+                    (at.request * rows + at.row) * args.q_row_stride + at.head * args.q_head_stride;
+    const char* key = token_row(args.k, args.page_table + at.request * args.page_table_stride,
+                                token, spec.page_size, args.k_page_stride, args.k_token_stride,
+                                kv_head(at) * args.k_head_stride);
     double sum = 0;
     for (int e = 0; e < spec.head_dim; ++e) {
-      sum += stored_number(q + e * q_size, spec.q_dtype) * stored_number(key + e * size, spec.kv_dtype);
+      sum += stored_number(q + e * q_size, spec.q_dtype) *
+             stored_number(key + e * size, spec.kv_dtype);
     }
     const long long offset = spec.scale == Scale::head ? kv_head(at) * args.k_scale_head_stride : 0;
     const double softmax_scale =
-        args.softmax_scale != 0 ? args.softmax_scale : static_cast<float>(1.0 / std::sqrt(static_cast<double>(spec.head_dim)));
+        args.softmax_scale != 0
+            ? args.softmax_scale
+            : static_cast<float>(1.0 / std::sqrt(static_cast<double>(spec.head_dim)));
     return sum * scale_of(args.k_scale, offset) * softmax_scale;
   }
 
@@ -89,10 +97,12 @@ struct RowProblem {
     const std::int32_t* table = args.v_page_table != nullptr ? args.v_page_table : args.page_table;
     const int size = size_of(static_cast<DType>(spec.kv_dtype));
     for (long long token = 0; token < num_keys; ++token) {
-      const char* value = token_row(args.v, table + at.request * args.page_table_stride, token, spec.page_size,
-                                    args.v_page_stride, args.v_token_stride, kv_head(at) * args.v_head_stride);
+      const char* value =
+          token_row(args.v, table + at.request * args.page_table_stride, token, spec.page_size,
+                    args.v_page_stride, args.v_token_stride, kv_head(at) * args.v_head_stride);
       for (int e = 0; e < spec.head_dim_v; ++e) {
-        out[e] += weights[static_cast<std::size_t>(token)] / total * stored_number(value + e * size, spec.kv_dtype);
+        out[e] += weights[static_cast<std::size_t>(token)] / total *
+                  stored_number(value + e * size, spec.kv_dtype);
       }
     }
     const long long offset = spec.scale == Scale::head ? kv_head(at) * args.v_scale_head_stride : 0;
@@ -123,16 +133,19 @@ double stored_number(const void* element, int dtype) {
 
 ReferenceResult host_reference(const Spec& spec, const qrow_args& args) {
   const RowProblem problem{spec, args, args.rows != 0 ? args.rows : spec.max_rows};
-  const std::size_t num_rows = static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(problem.rows);
+  const std::size_t num_rows =
+      static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(problem.rows);
   const std::size_t num_heads = static_cast<std::size_t>(spec.num_q_heads);
   ReferenceResult result;
   result.out.resize(num_rows * num_heads * static_cast<std::size_t>(spec.head_dim_v));
   for (std::size_t i = 0; i < num_rows * num_heads; ++i) {
     const std::size_t row = i / num_heads;
-    const Row at{static_cast<long long>(row) / problem.rows, static_cast<long long>(row) % problem.rows,
-                 static_cast<long long>(i % num_heads)};
-    const double lse = problem.solve(at, result.out.data() + i * static_cast<std::size_t>(spec.head_dim_v));
-    if (spec.lse != Lse::off) result.lse.push_back(static_cast<float>(spec.lse == Lse::base_2 ? lse / std::log(2.0) : lse));
+    const Row at{static_cast<long long>(row) / problem.rows,
+                 static_cast<long long>(row) % problem.rows, static_cast<long long>(i % num_heads)};
+    const double lse =
+        problem.solve(at, result.out.data() + i * static_cast<std::size_t>(spec.head_dim_v));
+    if (spec.lse != Lse::off)
+      result.lse.push_back(static_cast<float>(spec.lse == Lse::base_2 ? lse / std::log(2.0) : lse));
   }
   return result;
 }

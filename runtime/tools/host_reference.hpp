@@ -1,5 +1,5 @@
-// Paged decode attention in straight loops on the host, in double: what the reference kernel is checked against, on small
-// shapes. All pointers of the arguments are host memory here.
+// Paged decode attention in straight loops on the host, in double: what the reference kernel is
+// checked against, on small shapes. All pointers of the arguments are host memory here.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,8 @@ struct ReferenceResult {
   std::vector<float> lse;
 };
 
-// Masks causal and none; scales none, tensor and head; dense tables. A request longer than max_kv_len gives NaN rows.
+// Masks causal and none; scales none, tensor and head; dense tables. A request longer than
+// max_kv_len gives NaN rows.
 ReferenceResult host_reference(const Spec& spec, const qrow_args& args);
 
 }  // namespace qrow

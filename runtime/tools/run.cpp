@@ -1,5 +1,6 @@
 // `qrow run`: one call on the device, checked against the float64 reference.
 #include "runtime/tools/command.hpp"
+#include "runtime/tools/shared_arguments.hpp"
 #include "runtime/tools/workbench_call.hpp"
 #include "runtime/tools/workbench_cases.hpp"
 #include "runtime/tools/workbench_compare.hpp"
@@ -56,9 +57,7 @@ void print_text(Output& output, const Case& c, const qrow_plan_info& info,
 }
 
 int run(Arguments& arguments, Output& output) {
-  ProviderOptions options;
-  options.cache_path = arguments.value("--cache").value_or("");
-  options.log = output.log();
+  const ProviderOptions options = provider_options(arguments, output);
   const int ordinal = arguments.integer("--device", 0, 0, 1023);
   const std::vector<Case> cases = cases_from(arguments.words(), {});
   if (cases.size() != 1)

@@ -80,7 +80,8 @@ std::vector<double> download_output(const CaseData& data) {
   const int dtype = data.description().spec.out_dtype;
   const std::size_t width = static_cast<std::size_t>(size_of(static_cast<DType>(dtype)));
   std::vector<double> values(bytes.size() / width);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = stored_number(bytes.data() + i * width, dtype);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = stored_number(bytes.data() + i * width, dtype);
   return values;
 }
 

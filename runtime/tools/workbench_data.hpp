@@ -42,7 +42,8 @@ class CaseData {
   void write_lens(const std::vector<int>& lens);
   void poison_output();
 
-  // Everything that a call reads, copied to the host: pointers of `args` lead into `storage`; outputs are null.
+  // Everything that a call reads, copied to the host: pointers of `args` lead into `storage`;
+  // outputs are null.
   struct HostCopy {
     std::vector<std::vector<unsigned char>> storage;
     qrow_args args{};

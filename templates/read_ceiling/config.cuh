@@ -17,8 +17,12 @@ struct ReadCeilingTuning {
 constexpr int num_threads(ReadCeilingTuning tuning) { return 32 * tuning.num_warps; }
 
 // Contiguous bytes that a block takes at a time.
-constexpr int chunk_bytes(ReadCeilingTuning tuning) { return num_threads(tuning) * tuning.vectors_per_thread * 16; }
+constexpr int chunk_bytes(ReadCeilingTuning tuning) {
+  return num_threads(tuning) * tuning.vectors_per_thread * 16;
+}
 
-constexpr int smem_bytes(ReadCeilingSpec, ReadCeilingTuning tuning) { return chunk_bytes(tuning) * tuning.num_stages; }
+constexpr int smem_bytes(ReadCeilingSpec, ReadCeilingTuning tuning) {
+  return chunk_bytes(tuning) * tuning.num_stages;
+}
 
 }  // namespace qrow

@@ -15,7 +15,8 @@ constexpr AxisInfo kAxes[] = {
     {"num_stages", kStages, "chunks in flight per block"},
     {"blocks_per_sm", kBlocks, "blocks that share an SM"},
 };
-static_assert(sizeof(ReadCeilingTuning) == sizeof(int) * std::size(kAxes), "a tuning field has no row in kAxes");
+static_assert(sizeof(ReadCeilingTuning) == sizeof(int) * std::size(kAxes),
+              "a tuning field has no row in kAxes");
 
 ReadCeilingTuning tuning_of(const Tuning& t) { return {t[0], t[1], t[2], t[3]}; }
 
@@ -36,10 +37,12 @@ class ReadCeilingFamily final : public Family {
     const int block = smem_bytes(ReadCeilingSpec{16}, tuning_of(tuning));
     const int all = (block + kReservedPerBlock) * tuning_of(tuning).blocks_per_sm;
     if (block > arch.smem_per_block_bytes) {
-      return Support::no("{} bytes of shared memory, {} has {} per block", block, arch.name, arch.smem_per_block_bytes);
+      return Support::no("{} bytes of shared memory, {} has {} per block", block, arch.name,
+                         arch.smem_per_block_bytes);
     }
     if (all > arch.smem_per_sm_bytes) {
-      return Support::no("{} bytes of shared memory per SM, {} has {}", all, arch.name, arch.smem_per_sm_bytes);
+      return Support::no("{} bytes of shared memory per SM, {} has {}", all, arch.name,
+                         arch.smem_per_sm_bytes);
     }
     return Support::yes();
   }
@@ -51,7 +54,8 @@ class ReadCeilingFamily final : public Family {
     v.tuning_type = "ReadCeilingTuning";
     v.params_type = "ReadCeilingParams";
     v.spec = {{"chunk_alignment", 16}};
-    for (std::size_t i = 0; i < std::size(kAxes); ++i) v.tuning.push_back({kAxes[i].name, tuning[i]});
+    for (std::size_t i = 0; i < std::size(kAxes); ++i)
+      v.tuning.push_back({kAxes[i].name, tuning[i]});
     v.arch = &arch;
     v.threads = num_threads(tuning_of(tuning));
     v.smem_bytes = smem_bytes(ReadCeilingSpec{16}, tuning_of(tuning));

@@ -1,7 +1,8 @@
-// Reads device memory as fast as it goes and does nothing else: the ceiling that a decode kernel is held against.
+// Reads device memory as fast as it goes and does nothing else: the ceiling that a decode kernel is
+// held against.
 //
-// A persistent grid; each block keeps a ring of contiguous chunks in flight through cp.async. A thread only looks at
-// the bytes that it copied itself, so the loop has no barrier.
+// A persistent grid; each block keeps a ring of contiguous chunks in flight through cp.async. A
+// thread only looks at the bytes that it copied itself, so the loop has no barrier.
 #pragma once
 
 #include "templates/common/ptx.cuh"
@@ -12,15 +13,16 @@
 namespace qrow {
 
 template <ReadCeilingTuning kTuning>
-__device__ void issue_chunk(const ReadCeilingParams& params, unsigned char* stage, unsigned long long chunk,
-                            unsigned long long policy) {
+__device__ void issue_chunk(const ReadCeilingParams& params, unsigned char* stage,
+                            unsigned long long chunk, unsigned long long policy) {
   constexpr unsigned kThreads = num_threads(kTuning);
 #pragma unroll
   for (int i = 0; i < kTuning.vectors_per_thread; ++i) {
     const unsigned place = (i * kThreads + threadIdx.x) * 16;
     const unsigned long long offset = chunk * chunk_bytes(kTuning) + place;
     if (offset < params.bytes) {
-      ptx::cp_async_16(ptx::smem_address(stage + place), static_cast<const char*>(params.data) + offset, 16, policy);
+      ptx::cp_async_16(ptx::smem_address(stage + place),
+                       static_cast<const char*>(params.data) + offset, 16, policy);
     }
   }
 }
@@ -28,24 +30,29 @@ __device__ void issue_chunk(const ReadCeilingParams& params, unsigned char* stag
 template <ReadCeilingSpec kSpec, ReadCeilingTuning kTuning, Target>
 __device__ void read_ceiling_kernel(const ReadCeilingParams& params) {
   extern __shared__ __align__(128) unsigned char ring[];
-  const unsigned long long num_chunks = (params.bytes + chunk_bytes(kTuning) - 1) / chunk_bytes(kTuning);
+  const unsigned long long num_chunks =
+      (params.bytes + chunk_bytes(kTuning) - 1) / chunk_bytes(kTuning);
 
   const unsigned long long policy = ptx::evict_first_policy();
   unsigned long long next = blockIdx.x;
   for (int stage = 0; stage < kTuning.num_stages - 1; ++stage, next += gridDim.x) {
-    if (next < num_chunks) issue_chunk<kTuning>(params, ring + stage * chunk_bytes(kTuning), next, policy);
+    if (next < num_chunks)
+      issue_chunk<kTuning>(params, ring + stage * chunk_bytes(kTuning), next, policy);
     ptx::cp_async_commit();
   }
 
   unsigned folded = 0;
   int stage = 0;
-  for (unsigned long long chunk = blockIdx.x; chunk < num_chunks; chunk += gridDim.x, next += gridDim.x) {
+  for (unsigned long long chunk = blockIdx.x; chunk < num_chunks;
+       chunk += gridDim.x, next += gridDim.x) {
     const int refill = stage == 0 ? kTuning.num_stages - 1 : stage - 1;
-    if (next < num_chunks) issue_chunk<kTuning>(params, ring + refill * chunk_bytes(kTuning), next, policy);
+    if (next < num_chunks)
+      issue_chunk<kTuning>(params, ring + refill * chunk_bytes(kTuning), next, policy);
     ptx::cp_async_commit();
     ptx::cp_async_wait<kTuning.num_stages - 1>();
     // One word of each thread's share: the copies are what is measured.
-    folded ^= *reinterpret_cast<const unsigned*>(ring + stage * chunk_bytes(kTuning) + threadIdx.x * 16);
+    folded ^=
+        *reinterpret_cast<const unsigned*>(ring + stage * chunk_bytes(kTuning) + threadIdx.x * 16);
     stage = stage + 1 == kTuning.num_stages ? 0 : stage + 1;
   }
   if (folded == params.sink_value) *params.sink = folded;

@@ -1,7 +1,7 @@
 // What the reference kernel is compiled for. Compiled by the host compiler and by NVRTC.
 //
-// Only what sizes a loop or chooses a conversion is compiled in; the rest of the public spec travels in ReferenceParams,
-// so that a few cubins serve every test case.
+// Only what sizes a loop or chooses a conversion is compiled in; the rest of the public spec
+// travels in ReferenceParams, so that a few cubins serve every test case.
 #pragma once
 
 namespace qrow {

@@ -10,7 +10,8 @@ constexpr int kWarps[] = {8, 4, 16};
 constexpr AxisInfo kAxes[] = {
     {"num_warps", kWarps, "warps per block, which take the keys of one output row in turn"},
 };
-static_assert(sizeof(ReferenceTuning) == sizeof(int) * std::size(kAxes), "a tuning field has no row in kAxes");
+static_assert(sizeof(ReferenceTuning) == sizeof(int) * std::size(kAxes),
+              "a tuning field has no row in kAxes");
 
 class ReferenceFamily final : public Family {
  public:
@@ -20,19 +21,27 @@ class ReferenceFamily final : public Family {
   std::span<const AxisInfo> axes() const override { return kAxes; }
 
   Support supports(const Spec& spec, const Arch&) const override {
-    if (spec.mask != Mask::causal && spec.mask != Mask::none) return Support::no("masks other than causal and none are not built");
-    if (spec.window || spec.softcap || spec.sinks) return Support::no("window, softcap and sinks are not built");
-    if (spec.scale == Scale::token_head) return Support::no("scales per token and head are not built");
-    if (size_of(static_cast<DType>(spec.q_dtype)) == 1) return Support::no("8-bit queries are not built");
+    if (spec.mask != Mask::causal && spec.mask != Mask::none)
+      return Support::no("masks other than causal and none are not built");
+    if (spec.window || spec.softcap || spec.sinks)
+      return Support::no("window, softcap and sinks are not built");
+    if (spec.scale == Scale::token_head)
+      return Support::no("scales per token and head are not built");
+    if (size_of(static_cast<DType>(spec.q_dtype)) == 1)
+      return Support::no("8-bit queries are not built");
     return Support::yes();
   }
   int rank(const Spec&, const Arch&, const Bucket&) const override { return 0; }
-  Tuning default_tuning(const Spec&, const Arch&, const Bucket&) const override { return {kWarps[0]}; }
+  Tuning default_tuning(const Spec&, const Arch&, const Bucket&) const override {
+    return {kWarps[0]};
+  }
 
-  // The warps' partial sums are static shared memory, of which a block has 48 KB on every architecture.
+  // The warps' partial sums are static shared memory, of which a block has 48 KB on every
+  // architecture.
   Support legal(const Spec& spec, const Tuning& tuning, const Arch&) const override {
     const int bytes = tuning[0] * (spec.head_dim_v + 2) * static_cast<int>(sizeof(double));
-    if (bytes > 48 * 1024) return Support::no("{} bytes of static shared memory, 49152 is the limit", bytes);
+    if (bytes > 48 * 1024)
+      return Support::no("{} bytes of static shared memory, 49152 is the limit", bytes);
     return Support::yes();
   }
 

@@ -1,8 +1,10 @@
-// Paged decode attention as its definition reads, in double: slow, obviously right, the yardstick of every other kernel.
+// Paged decode attention as its definition reads, in double: slow, obviously right, the yardstick
+// of every other kernel.
 //
-// One block computes one output row. It walks the keys twice: first for the largest score, then for the weighted sum.
-// Warps take keys in turn, the lanes of a warp share the head dimension. It has its own conversions (numbers.cuh) and its own
-// paging arithmetic, so that a mistake in the product's cannot hide in both.
+// One block computes one output row. It walks the keys twice: first for the largest score, then for
+// the weighted sum. Warps take keys in turn, the lanes of a warp share the head dimension. It has
+// its own conversions (numbers.cuh) and its own paging arithmetic, so that a mistake in the
+// product's cannot hide in both.
 #pragma once
 
 #include "templates/common/target.cuh"
@@ -16,22 +18,25 @@ __device__ inline double reference_nan() { return __longlong_as_double(0x7ff8000
 __device__ inline double reference_infinity() { return __longlong_as_double(0x7ff0000000000000ll); }
 
 __device__ inline double warp_sum(double value) {
-  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
+  for (int offset = 16; offset > 0; offset /= 2)
+    value += __shfl_xor_sync(0xffffffffu, value, offset);
   return value;
 }
 
 // Address of one token's row of one KV head. All offsets are 64 bits wide.
-__device__ inline const char* token_row(const void* base, const int* table, long long token, int page_size,
-                                        long long page_stride, long long token_stride, long long head_offset) {
+__device__ inline const char* token_row(const void* base, const int* table, long long token,
+                                        int page_size, long long page_stride,
+                                        long long token_stride, long long head_offset) {
   const long long page = table[token / page_size];
-  return static_cast<const char*>(base) + page * page_stride + (token % page_size) * token_stride + head_offset;
+  return static_cast<const char*>(base) + page * page_stride + (token % page_size) * token_stride +
+         head_offset;
 }
 
 // The output row that this block owns.
 struct ReferenceRow {
   int request;
-  int row;      // of the request
-  int head;     // query head
+  int row;   // of the request
+  int head;  // query head
   int kv_head;
   long long out_row;  // in the packed rows of all requests
   int kv_len;
@@ -48,7 +53,8 @@ __device__ inline ReferenceRow reference_row(const ReferenceParams& params, long
   at.row = static_cast<int>(at.out_row % call.rows);
   at.kv_head = at.head / params.group_size;
   at.kv_len = call.kv_lens[at.request];
-  at.num_keys = params.causal ? static_cast<long long>(at.kv_len) - call.rows + at.row + 1 : at.kv_len;
+  at.num_keys =
+      params.causal ? static_cast<long long>(at.kv_len) - call.rows + at.row + 1 : at.kv_len;
   return at;
 }
 
@@ -72,14 +78,18 @@ struct ReferenceShared {
 };
 
 __device__ inline void write_lse(const DecodeParams& call, const ReferenceRow& at, double lse) {
-  char* target = reinterpret_cast<char*>(call.lse) + at.out_row * call.lse_row_stride + at.head * call.lse_head_stride;
+  char* target = reinterpret_cast<char*>(call.lse) + at.out_row * call.lse_row_stride +
+                 at.head * call.lse_head_stride;
   *reinterpret_cast<float*>(target) = static_cast<float>(lse);
 }
 
 template <ReferenceSpec kSpec>
-__device__ void write_constant_row(const DecodeParams& call, const ReferenceRow& at, double value, double lse) {
-  char* out = static_cast<char*>(call.out) + at.out_row * call.out_row_stride + at.head * call.out_head_stride;
-  for (int e = threadIdx.x; e < kSpec.head_dim_v; e += blockDim.x) reinterpret_cast<double*>(out)[e] = value;
+__device__ void write_constant_row(const DecodeParams& call, const ReferenceRow& at, double value,
+                                   double lse) {
+  char* out = static_cast<char*>(call.out) + at.out_row * call.out_row_stride +
+              at.head * call.out_head_stride;
+  for (int e = threadIdx.x; e < kSpec.head_dim_v; e += blockDim.x)
+    reinterpret_cast<double*>(out)[e] = value;
   if (call.lse && threadIdx.x == 0) write_lse(call, at, lse);
 }
 
@@ -91,7 +101,8 @@ __device__ void write_row(const ReferenceParams& params, const ReferenceRow& at,
   double weight = 0;
   for (int w = 0; w < kTuning.num_warps; ++w) weight += shared.weights[w];
   const double v_scale = load_scale(call.v_scale, at.kv_head * call.v_scale_head_stride);
-  char* out = static_cast<char*>(call.out) + at.out_row * call.out_row_stride + at.head * call.out_head_stride;
+  char* out = static_cast<char*>(call.out) + at.out_row * call.out_row_stride +
+              at.head * call.out_head_stride;
   for (int element = threadIdx.x; element < kSpec.head_dim_v; element += blockDim.x) {
     double sum = 0;
     for (int w = 0; w < kTuning.num_warps; ++w) sum += shared.sums[w][element];
@@ -114,28 +125,33 @@ __device__ void reference_kernel(const ReferenceParams& params) {
   const int lane = threadIdx.x % 32;
   const int warp = threadIdx.x / 32;
 
-  if (at.kv_len > call.max_kv_len) return write_constant_row<kSpec>(call, at, reference_nan(), reference_nan());
+  if (at.kv_len > call.max_kv_len)
+    return write_constant_row<kSpec>(call, at, reference_nan(), reference_nan());
   if (at.num_keys <= 0) return write_constant_row<kSpec>(call, at, 0.0, -reference_infinity());
 
-  const char* q_row = static_cast<const char*>(call.q) + at.out_row * call.q_row_stride + at.head * call.q_head_stride;
+  const char* q_row = static_cast<const char*>(call.q) + at.out_row * call.q_row_stride +
+                      at.head * call.q_head_stride;
   const double k_scale = load_scale(call.k_scale, at.kv_head * call.k_scale_head_stride);
   double q[kQPerLane];
 #pragma unroll
   for (int i = 0; i < kQPerLane; ++i) {
     const int element = lane + 32 * i;
-    q[i] = element < kSpec.head_dim ? load_number<kSpec.q_dtype>(q_row, element) * k_scale * call.softmax_scale : 0.0;
+    q[i] = element < kSpec.head_dim
+               ? load_number<kSpec.q_dtype>(q_row, element) * k_scale * call.softmax_scale
+               : 0.0;
   }
 
   const int* k_table = call.page_table + at.request * call.page_table_stride;
   const int* v_table = call.v_page_table + at.request * call.page_table_stride;
   auto score = [&](long long token) {
-    const char* key = token_row(call.k, k_table, token, params.page_size, call.k_page_stride, call.k_token_stride,
-                                at.kv_head * call.k_head_stride);
+    const char* key = token_row(call.k, k_table, token, params.page_size, call.k_page_stride,
+                                call.k_token_stride, at.kv_head * call.k_head_stride);
     return reference_dot<kSpec.kv_dtype, kSpec.head_dim>(q, key, lane);
   };
 
   double maximum = -reference_infinity();
-  for (long long token = warp; token < at.num_keys; token += kTuning.num_warps) maximum = fmax(maximum, score(token));
+  for (long long token = warp; token < at.num_keys; token += kTuning.num_warps)
+    maximum = fmax(maximum, score(token));
   if (lane == 0) shared.maxima[warp] = maximum;
   __syncthreads();
   for (int w = 0; w < kTuning.num_warps; ++w) maximum = fmax(maximum, shared.maxima[w]);
@@ -144,8 +160,8 @@ __device__ void reference_kernel(const ReferenceParams& params) {
   double sums[kVPerLane] = {};
   for (long long token = warp; token < at.num_keys; token += kTuning.num_warps) {
     const double p = exp(score(token) - maximum);
-    const char* value = token_row(call.v, v_table, token, params.page_size, call.v_page_stride, call.v_token_stride,
-                                  at.kv_head * call.v_head_stride);
+    const char* value = token_row(call.v, v_table, token, params.page_size, call.v_page_stride,
+                                  call.v_token_stride, at.kv_head * call.v_head_stride);
     weight += p;
 #pragma unroll
     for (int i = 0; i < kVPerLane; ++i) {

@@ -1,5 +1,6 @@
-// Stored numbers as doubles, by the definition of each format: sign, exponent and mantissa fields taken apart with integer
-// arithmetic. Deliberately shares nothing with the conversions of the product's kernels.
+// Stored numbers as doubles, by the definition of each format: sign, exponent and mantissa fields
+// taken apart with integer arithmetic. Deliberately shares nothing with the conversions of the
+// product's kernels.
 #pragma once
 
 #include "templates/common/dtype.cuh"
@@ -11,8 +12,9 @@ __device__ inline double power_of_two(int exponent) {
   return __longlong_as_double(static_cast<long long>(exponent + 1023) << 52);
 }
 
-// A small float: `kExponentBits` and `kMantissaBits` below a sign bit. Formats with infinity (kIeee) spend the largest
-// exponent on infinity and NaN; e4m3 only has NaN, where all bits below the sign are set.
+// A small float: `kExponentBits` and `kMantissaBits` below a sign bit. Formats with infinity
+// (kIeee) spend the largest exponent on infinity and NaN; e4m3 only has NaN, where all bits below
+// the sign are set.
 template <int kExponentBits, int kMantissaBits, bool kIeee>
 __device__ double small_float(unsigned bits) {
   const int bias = (1 << (kExponentBits - 1)) - 1;
@@ -56,7 +58,9 @@ __device__ double load_number(const char* row, int index) {
 
 // 1 where there are no scales.
 __device__ inline double load_scale(const float* scales, long long offset_bytes) {
-  return scales ? *reinterpret_cast<const float*>(reinterpret_cast<const char*>(scales) + offset_bytes) : 1.0;
+  return scales
+             ? *reinterpret_cast<const float*>(reinterpret_cast<const char*>(scales) + offset_bytes)
+             : 1.0;
 }
 
 }  // namespace qrow

@@ -1,5 +1,6 @@
-// The parameters of the reference kernel: a call as the attention kernels see it, and the part of the public spec that is
-// not compiled in. `call.out` points to double, `call.out_*_stride` are its strides; the workspace fields are unused.
+// The parameters of the reference kernel: a call as the attention kernels see it, and the part of
+// the public spec that is not compiled in. `call.out` points to double, `call.out_*_stride` are its
+// strides; the workspace fields are unused.
 #pragma once
 
 #include "templates/common/params.cuh"

@@ -11,7 +11,8 @@ constexpr int kWarps[] = {8, 4, 16};
 constexpr AxisInfo kAxes[] = {
     {"num_warps", kWarps, "warps per block"},
 };
-static_assert(sizeof(SyntheticTuning) == sizeof(int) * std::size(kAxes), "a tuning field has no row in kAxes");
+static_assert(sizeof(SyntheticTuning) == sizeof(int) * std::size(kAxes),
+              "a tuning field has no row in kAxes");
 
 Variant make_variant(SyntheticMode mode, int dtype, int num_warps, const Arch& arch) {
   Variant v;
@@ -34,7 +35,9 @@ class SyntheticFamily final : public Family {
   std::span<const AxisInfo> axes() const override { return kAxes; }
   Support supports(const Spec&, const Arch&) const override { return Support::yes(); }
   int rank(const Spec&, const Arch&, const Bucket&) const override { return 0; }
-  Tuning default_tuning(const Spec&, const Arch&, const Bucket&) const override { return {kWarps[0]}; }
+  Tuning default_tuning(const Spec&, const Arch&, const Bucket&) const override {
+    return {kWarps[0]};
+  }
   Support legal(const Spec&, const Tuning&, const Arch&) const override { return Support::yes(); }
 
   // The kernel that fills this spec's KV.
@@ -51,8 +54,12 @@ class SyntheticFamily final : public Family {
 
 }  // namespace
 
-Variant synthetic_normal(int dtype, const Arch& arch) { return make_variant(SyntheticMode::normal, dtype, kWarps[0], arch); }
-Variant synthetic_bytes(const Arch& arch) { return make_variant(SyntheticMode::bytes, 0, kWarps[0], arch); }
+Variant synthetic_normal(int dtype, const Arch& arch) {
+  return make_variant(SyntheticMode::normal, dtype, kWarps[0], arch);
+}
+Variant synthetic_bytes(const Arch& arch) {
+  return make_variant(SyntheticMode::bytes, 0, kWarps[0], arch);
+}
 
 const Family& synthetic_family() {
   static const SyntheticFamily family;
