@@ -32,6 +32,8 @@ class Output {
 
   bool json() const { return options_.json; }
   bool quiet() const { return options_.quiet; }
+  std::FILE* out() const { return out_; }
+  std::FILE* err() const { return err_; }
 
   // A result, for people: what the command was asked for. Not with --json.
   template <typename... Args>

@@ -1,0 +1,61 @@
+#include "runtime/tools/shared_arguments.hpp"
+
+#include <algorithm>
+
+#include "cache/cache_path.hpp"
+#include "runtime/base/file.hpp"
+#include "runtime/driver/device.hpp"
+
+namespace qrow {
+ProviderOptions provider_options(Arguments& arguments, Output& output) {
+  ProviderOptions options;
+  options.cache_path = arguments.value("--cache").value_or("");
+  options.log = output.log();
+  return options;
+}
+
+std::unique_ptr<KernelStore> open_cache(Arguments& arguments, Output& output, bool must_exist) {
+  return open_cache(arguments.value("--cache").value_or(""), output, must_exist);
+}
+
+std::unique_ptr<KernelStore> open_cache(const std::string& given, Output& output, bool must_exist) {
+  std::string path = resolve_cache_path(given);
+  if (must_exist && !path.empty() && !file_exists(path))
+    fail(Status::invalid_argument,
+         "there is no cache file {}: 'qrow prewarm' makes one, --cache names another", path);
+  StoreOptions options;
+  options.path = given;
+  options.log = output.log();
+  return KernelStore::open(options, true);
+}
+
+const Arch* local_arch(std::string* why) {
+  try {
+    DeviceInfo device = query_device(Driver::get(), 0);
+    std::vector<const Arch*> loadable = loadable_archs(device.major, device.minor);
+    if (!loadable.empty()) return loadable.front();
+    *why = fmt::format("{} has compute capability {}.{}, for which qrow has no kernels",
+                       device.name, device.major, device.minor);
+  } catch (const Error& error) {
+    *why = error.what();
+  }
+  return nullptr;
+}
+
+std::vector<const Arch*> archs_from(Arguments& arguments) {
+  std::vector<const Arch*> archs;
+  for (const std::string& name : arguments.list("--arch")) {
+    const Arch* arch = &arch_by_name(name);
+    if (std::find(archs.begin(), archs.end(), arch) == archs.end()) archs.push_back(arch);
+  }
+  if (!archs.empty()) return archs;
+  std::string why;
+  if (const Arch* arch = local_arch(&why)) return {arch};
+  std::string legal;
+  for (const Arch& arch : qrow::archs())
+    legal += (legal.empty() ? "" : ", ") + std::string(arch.name);
+  fail(Status::invalid_argument,
+       "--arch is needed where there is no GPU to take it from ({}): legal are {}", why, legal);
+}
+
+}  // namespace qrow
