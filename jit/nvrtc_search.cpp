@@ -85,8 +85,8 @@ void add_environment(const fs::path& root, std::vector<std::string>& files) {
 // Whether `folder` belongs to the owner of our own code or to root and nobody else may write there:
 // a library found by walking up must not come from what somebody planted, say in /tmp.
 bool is_trusted(const fs::path& folder, const fs::path& object) {
-  struct stat of_folder {
-  }, of_object{};
+  struct stat of_folder {};
+  struct stat of_object {};
   if (::stat(folder.c_str(), &of_folder) != 0 || ::stat(object.c_str(), &of_object) != 0)
     return false;
   const bool owned = of_folder.st_uid == 0 || of_folder.st_uid == of_object.st_uid;
@@ -124,7 +124,8 @@ std::string path_of_this_code() {
   Dl_info info{};
   std::error_code error;
   if (dladdr(reinterpret_cast<const void*>(&nvrtc_places), &info) != 0 &&
-      info.dli_fname != nullptr) {
+      info.dli_fname != nullptr &&
+      std::string_view(info.dli_fname).find('/') != std::string_view::npos) {
     const fs::path path = fs::canonical(info.dli_fname, error);
     if (!error && fs::is_regular_file(path, error)) return path.string();
   }

@@ -175,7 +175,9 @@ FileLock& FileLock::operator=(FileLock&& other) noexcept {
   return *this;
 }
 
-FileLock FileLock::acquire(const std::string& path, int timeout_ms, std::string* reason) {
+FileLock FileLock::acquire(const std::string& path, int timeout_ms, std::string* reason,
+                           bool* held) {
+  if (held != nullptr) *held = false;
   using Clock = std::chrono::steady_clock;
   const auto give_up = Clock::now() + std::chrono::milliseconds(timeout_ms);
   FileLock lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -191,6 +193,7 @@ FileLock FileLock::acquire(const std::string& path, int timeout_ms, std::string*
   while (::flock(lock.fd_, timeout_ms < 0 ? LOCK_EX : LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK || Clock::now() >= give_up) {
+      if (held != nullptr) *held = errno == EWOULDBLOCK;
       if (reason != nullptr) {
         *reason =
             errno == EWOULDBLOCK

@@ -30,8 +30,9 @@ class FileLock {
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&& other) noexcept;
 
-  // Waits at most `timeout_ms` (0: one try, -1: for ever). Nothing if not obtained; `*reason` says why.
-  static FileLock acquire(const std::string& path, int timeout_ms, std::string* reason);
+  // Waits at most `timeout_ms` (0: one try, -1: for ever). Nothing if not obtained; `*reason` says why,
+  // and `*held` (may be null) whether somebody else holds it (else it cannot be had at all).
+  static FileLock acquire(const std::string& path, int timeout_ms, std::string* reason, bool* held = nullptr);
   explicit operator bool() const { return fd_ >= 0; }
 
  private:

@@ -29,8 +29,8 @@ Grid make_grid(const std::vector<Case>& cases, const Arch& arch);
 // Groups 1 to 24 x rows 1 to 8 x head dimensions x KV types.
 std::vector<Case> wide_cases();
 
-// Does an earlier row of arch.def have the same instruction set, features and limits? Its code is
-// the same but for the name.
+// Does an earlier row of arch.def have the same generation, features and limits? Then its code is
+// nearly the same, though not quite: sm_103a has other double-precision units than sm_100a.
 bool has_twin(const Arch& arch);
 
 }  // namespace qrow

@@ -181,7 +181,7 @@ int run(const Arguments& args) {
   std::vector<Grid> grids;
   for (const Arch* arch : args.archs) grids.push_back(make_grid(cases, *arch));
   for (std::size_t i = 0; i < grids.size(); ++i) {
-    // A sample is enough where another architecture gives the same code.
+    // A sample will do where another architecture gives nearly the same code.
     constexpr std::size_t kSample = 8;
     run.add(grids[i], has_twin(*args.archs[i]) ? kSample : 1);
   }
