@@ -1,4 +1,5 @@
-// Whole-file operations on cache files: export, import, merge, verify, clear. Each throws Error(cache) naming the file.
+// Whole-file operations on cache files: export, import, merge, verify, clear. Each throws
+// Error(cache) naming the file.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +19,14 @@ struct CacheReport {
 };
 
 struct ExportFilter {
-  std::string arch;              // "": all
-  std::vector<Digest> keys;      // empty: all
+  std::string arch;          // "": all
+  std::vector<Digest> keys;  // empty: all
   bool kernels = true;
   bool tunings = true;
 };
 
-// A seed: rollback-journal mode, one file, deterministic bytes for the same rows. Written beside `file` and renamed.
+// A seed: rollback-journal mode, one file, deterministic bytes for the same rows. Written beside
+// `file` and renamed.
 CacheReport export_cache(KernelStore& from, const std::string& file, const ExportFilter& filter);
 // Adds the rows of `file` as pinned rows. Foreign, damaged or newer files are refused by name.
 CacheReport import_cache(KernelStore& into, const std::string& file);

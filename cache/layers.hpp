@@ -1,5 +1,5 @@
-// Read-only seed files over the user's cache file. Seeds are asked in order, then the user's file; a seed hit is never
-// copied into the user's file.
+// Read-only seed files over the user's cache file. Seeds are asked in order, then the user's file;
+// a seed hit is never copied into the user's file.
 #pragma once
 
 #include <memory>

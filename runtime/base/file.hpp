@@ -15,11 +15,12 @@ bool file_exists(const std::string& path);
 // Creates the missing folders of `path` with mode 0700. False with `*reason` if that fails.
 bool make_folders(const std::string& path, std::string* reason);
 
-// $XDG_CACHE_HOME/qrow, else $HOME/.cache/qrow, else the home folder of the password file; nothing if there is none.
+// $XDG_CACHE_HOME/qrow, else $HOME/.cache/qrow, else the home folder of the password file; nothing
+// if there is none.
 std::optional<std::string> user_cache_folder();
 
-// True on file systems shared by hosts or without shared memory maps (NFS, CIFS, 9p, virtiofs, FUSE, Lustre, ...):
-// sqlite's WAL must not be used there. `*name` (may be null) receives the kind.
+// True on file systems shared by hosts or without shared memory maps (NFS, CIFS, 9p, virtiofs,
+// FUSE, Lustre, ...): sqlite's WAL must not be used there. `*name` (may be null) receives the kind.
 bool is_remote_file_system(const std::string& path, std::string* name);
 
 // An exclusive flock on a file that is created if need be and never deleted. Dies with the process.
@@ -30,9 +31,10 @@ class FileLock {
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&& other) noexcept;
 
-  // Waits at most `timeout_ms` (0: one try, -1: for ever). Nothing if not obtained; `*reason` says why,
-  // and `*held` (may be null) whether somebody else holds it (else it cannot be had at all).
-  static FileLock acquire(const std::string& path, int timeout_ms, std::string* reason, bool* held = nullptr);
+  // Waits at most `timeout_ms` (0: one try, -1: for ever). Nothing if not obtained; `*reason` says
+  // why, and `*held` (may be null) whether somebody else holds it (else it cannot be had at all).
+  static FileLock acquire(const std::string& path, int timeout_ms, std::string* reason,
+                          bool* held = nullptr);
   explicit operator bool() const { return fd_ >= 0; }
 
  private:
