@@ -69,6 +69,7 @@ JsonReader::JsonReader(std::string name, std::string text)
 }
 
 JsonReader::~JsonReader() = default;
+JsonReader::JsonReader(JsonReader&& other) noexcept = default;
 
 std::string JsonReader::type(const std::string& path) const {
   const unsigned char* type = sqlite3_column_text(state_->step(state_->look, text_, path), 0);

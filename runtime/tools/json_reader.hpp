@@ -16,6 +16,7 @@ class JsonReader {
   // JSON.
   JsonReader(std::string name, std::string text);
   ~JsonReader();
+  JsonReader(JsonReader&& other) noexcept;
 
   // "object", "array", "integer", "real", "text", "true", "false", "null", or "" where there is
   // nothing.
