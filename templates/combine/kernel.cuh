@@ -41,11 +41,10 @@ class PartSum {
 
  private:
   // Part 0 is the end of the block that began the unit, the others the beginnings of the blocks
-  // after it.
+  // after it in the same lane.
   __device__ long long index_of(int part) const {
-    return (static_cast<long long>(record_.first_block + part) * 2 + (part == 0 ? 1 : 0)) *
-               params_.columns_per_tile +
-           column_;
+    const long long block = record_.first_block + part * params_.heads_abreast;
+    return (block * 2 + (part == 0 ? 1 : 0)) * params_.columns_per_tile + column_;
   }
 
   // The log2 weight of every part, first of all: finite, so that empty parts weigh exp2(-inf) = 0.

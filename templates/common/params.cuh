@@ -48,7 +48,8 @@ struct DecodeParams {
   int num_blocks;  // blocks of the attention kernel
   int splits;  // 0: equal shares of all steps (partition.cuh); n: every unit in exactly n pieces,
                // num_blocks = units * n
-  int column_tiles;  // of the attention kernel, for combine
+  int heads_abreast;  // partition.cuh
+  int column_tiles;   // of the attention kernel, for combine
   int columns_per_tile;
 };
 

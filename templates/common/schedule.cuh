@@ -1,7 +1,5 @@
 // The device side of partition.cuh: which segments a block computes, found from the lengths on the
-// device.
-//
-// Every warp does it alone with shuffles, so no shared memory and no barrier are needed.
+// device by one warp, with shuffles.
 #pragma once
 
 #include "templates/common/params.cuh"
@@ -25,68 +23,69 @@ struct Segment {
   __device__ bool complete() const { return starts_unit() && ends_unit(); }
 };
 
-// The segments of one block, in order. kStepTokens is the grain of the partition.
+// The segments of one block, in order. Constructed by a whole warp; after that any one thread may
+// use it. kStepTokens is the grain of the partition.
 template <int kStepTokens>
 class BlockSchedule {
  public:
   __device__ explicit BlockSchedule(const DecodeParams& params)
-      : params_(params), heads_(params.num_kv_heads * params.column_tiles) {
+      : heads_(params.num_kv_heads * params.column_tiles),
+        lane_(static_cast<int>(blockIdx.x) % params.heads_abreast) {
     if (params.splits > 0) {
-      start_forced();
+      start_forced(params);
     } else {
-      start_shares();
+      start_shares(params);
     }
   }
 
   __device__ bool done() const { return steps_left_ <= 0; }
+  // Meaningless when done.
   __device__ const Segment& segment() const { return segment_; }
 
-  __device__ void advance() {
-    steps_left_ -= segment_.end_step - segment_.first_step;
-    if (params_.splits > 0) steps_left_ = 0;
+  __device__ void advance(const DecodeParams& params) {
+    steps_left_ -= params.splits > 0 ? 1 : segment_.end_step - segment_.first_step;
     if (done()) return;
-    if (++segment_.head_tile == heads_) {
-      segment_.head_tile = 0;
+    segment_.head_tile += params.heads_abreast;
+    if (segment_.head_tile >= heads_) {
+      segment_.head_tile = lane_;
       ++segment_.request;
-      load_request(next_len_);
+      load_request(params, next_len_);
     }
     segment_.first_step = 0;
-    segment_.end_step = min<long long>(segment_.num_steps, steps_left_);
+    segment_.end_step = static_cast<int>(min_of(segment_.num_steps, steps_left_));
   }
 
-  // The partial that this block leaves for the current segment. REQUIRES: the unit is shared.
-  __device__ long long partial_slot() const {
-    return static_cast<long long>(blockIdx.x) * 2 + (segment_.starts_unit() && piece_ == 0 ? 1 : 0);
+  // Is a segment of this block a whole unit, whose result goes to the output?
+  __device__ bool writes_output(const DecodeParams& params, const Segment& segment) const {
+    return params.splits > 0 ? params.splits == 1 : segment.complete();
   }
-  __device__ bool writes_output() const {
-    return params_.splits > 0 ? params_.splits == 1 : segment_.complete();
+  // The partial that this block leaves for a segment. REQUIRES: not writes_output.
+  __device__ long long partial_slot(const Segment& segment) const {
+    const bool begins = segment.starts_unit() && piece_ == 0;
+    return static_cast<long long>(blockIdx.x) * 2 + (begins ? 1 : 0);
   }
 
-  // Tells combine about the units that this block began; one thread calls it, once a segment.
-  __device__ void write_merge_record() const {
+  // Tells combine about the units that this block begins; called once for each segment.
+  __device__ void write_merge_record(const DecodeParams& params) const {
     int index = static_cast<int>(blockIdx.x);
-    int parts =
-        segment_.starts_unit() ? (segment_.complete() ? 1 : last_block_of_unit() - index + 1) : 0;
-    if (params_.splits > 0) {
+    int parts = segment_.starts_unit() ? (segment_.complete() ? 1 : parts_of_unit(params)) : 0;
+    if (params.splits > 0) {
       if (piece_ > 0) return;
-      index /= params_.splits;
-      parts = params_.splits;
-    } else if (static_cast<long long>(params_.batch) * heads_ < params_.num_blocks) {
+      index /= params.splits;
+      parts = params.splits;
+    } else if (static_cast<long long>(params.batch) * heads_ < params.num_blocks) {
       if (parts == 0) return;
       index = segment_.request * heads_ + segment_.head_tile;
     } else if (!is_last()) {
       return;
     }
     ptx::store_cg(
-        reinterpret_cast<int4*>(params_.merge_records) + index,
+        reinterpret_cast<int4*>(params.merge_records) + index,
         make_int4(static_cast<int>(blockIdx.x), segment_.request, segment_.head_tile, parts));
   }
 
  private:
-  template <typename T>
-  __device__ static T min(T a, T b) {
-    return a < b ? a : b;
-  }
+  __device__ static long long min_of(long long a, long long b) { return a < b ? a : b; }
 
   __device__ bool is_last() const { return steps_left_ == segment_.end_step - segment_.first_step; }
 
@@ -97,54 +96,70 @@ class BlockSchedule {
 
   // The next request's length is asked for one request ahead: its latency hides behind this one's
   // work.
-  __device__ void load_request(int len) {
-    next_len_ = segment_.request + 1 < params_.batch ? params_.kv_lens[segment_.request + 1] : 0;
-    segment_.too_long = len > params_.max_kv_len;
+  __device__ void load_request(const DecodeParams& params, int len) {
+    next_len_ = segment_.request + 1 < params.batch ? params.kv_lens[segment_.request + 1] : 0;
+    segment_.too_long = len > params.max_kv_len;
     segment_.kv_len = segment_.too_long || len < 0 ? 0 : len;
-    segment_.num_steps = steps_of(len, params_.max_kv_len);
+    segment_.num_steps = steps_of(len, params.max_kv_len);
   }
 
-  __device__ void start_forced() {
-    const int unit = static_cast<int>(blockIdx.x) / params_.splits;
-    piece_ = static_cast<int>(blockIdx.x) % params_.splits;
+  __device__ void start_forced(const DecodeParams& params) {
+    const int unit = static_cast<int>(blockIdx.x) / params.splits;
+    piece_ = static_cast<int>(blockIdx.x) % params.splits;
     segment_.request = unit / heads_;
     segment_.head_tile = unit % heads_;
-    load_request(params_.kv_lens[segment_.request]);
+    load_request(params, params.kv_lens[segment_.request]);
     const long long steps = segment_.num_steps;
-    segment_.first_step = static_cast<int>(steps * piece_ / params_.splits);
-    segment_.end_step = static_cast<int>(steps * (piece_ + 1) / params_.splits);
+    segment_.first_step = static_cast<int>(steps * piece_ / params.splits);
+    segment_.end_step = static_cast<int>(steps * (piece_ + 1) / params.splits);
     steps_left_ = 1;  // exactly one segment, even an empty one
   }
 
-  __device__ void start_shares() {
+  __device__ void start_shares(const DecodeParams& params) {
     const int lane = static_cast<int>(threadIdx.x) & 31;
     long long sum = 0;
-    for (int b = lane; b < params_.batch; b += 32)
-      sum += steps_of(params_.kv_lens[b], params_.max_kv_len);
+    for (int b = lane; b < params.batch; b += 32) {
+      sum += steps_of(params.kv_lens[b], params.max_kv_len);
+    }
     for (int offset = 16; offset > 0; offset >>= 1) sum += __shfl_xor_sync(~0u, sum, offset);
-    total_ = sum * heads_;
-    blocks_ = min<long long>(params_.num_blocks, total_);
-    const long long block = blockIdx.x;
-    if (block >= blocks_) return;
-    const long long first = block * total_ / blocks_;
-    steps_left_ = (block + 1) * total_ / blocks_ - first;
-    find_request(first);
+    total_ = sum * (heads_ / params.heads_abreast);
+    shares_ = min_of(params.num_blocks / params.heads_abreast, total_);
+    const long long share = group_of(params);
+    if (share >= shares_) return;
+    const long long first = share_begin(share);
+    steps_left_ = share_begin(share + 1) - first;
+    find(params, first);
   }
 
-  // Sets the segment that holds step `first` of all steps.
-  __device__ void find_request(long long first) {
+  __device__ static int group_of(const DecodeParams& params) {
+    return static_cast<int>(blockIdx.x) / params.heads_abreast;
+  }
+  __device__ long long share_begin(long long share) const {
+    return divided(share * total_, shares_);
+  }
+
+  // 64-bit division is a long routine: most operands are small.
+  __device__ static long long divided(long long a, long long b) {
+    if ((a | b) >> 32 == 0) return static_cast<unsigned>(a) / static_cast<unsigned>(b);
+    return a / b;
+  }
+
+  // Sets the segment that holds step `first` of the steps of this block's lane.
+  __device__ void find(const DecodeParams& params, long long first) {
     const int lane = static_cast<int>(threadIdx.x) & 31;
+    const int turns = heads_ / params.heads_abreast;
     long long base = 0;  // steps of the requests before this chunk of 32, one head
     for (int chunk = 0;; chunk += 32) {
       const int b = chunk + lane;
-      const int steps = b < params_.batch ? steps_of(params_.kv_lens[b], params_.max_kv_len) : 0;
+      const int len = b < params.batch ? params.kv_lens[b] : 0;
+      const int steps = b < params.batch ? steps_of(len, params.max_kv_len) : 0;
       long long end = steps;
       for (int offset = 1; offset < 32; offset <<= 1) {
         const long long before = __shfl_up_sync(~0u, end, offset);
         if (lane >= offset) end += before;
       }
       end += base;
-      const unsigned holds = __ballot_sync(~0u, first < end * heads_);
+      const unsigned holds = __ballot_sync(~0u, first < end * turns);
       if (holds == 0) {
         base = __shfl_sync(~0u, end, 31);
         continue;
@@ -152,28 +167,30 @@ class BlockSchedule {
       const int found = __ffs(static_cast<int>(holds)) - 1;
       const long long begin = __shfl_sync(~0u, end - steps, found);
       segment_.request = chunk + found;
-      load_request(params_.kv_lens[segment_.request]);
-      const long long inside = first - begin * heads_;
-      segment_.head_tile = static_cast<int>(inside / segment_.num_steps);
-      segment_.first_step = static_cast<int>(inside % segment_.num_steps);
+      load_request(params, __shfl_sync(~0u, len, found));
+      const long long inside = first - begin * turns;
+      const long long turn = divided(inside, segment_.num_steps);
+      segment_.head_tile = static_cast<int>(turn) * params.heads_abreast + lane_;
+      segment_.first_step = static_cast<int>(inside - turn * segment_.num_steps);
       segment_.end_step =
-          static_cast<int>(min<long long>(segment_.num_steps, segment_.first_step + steps_left_));
+          static_cast<int>(min_of(segment_.num_steps, segment_.first_step + steps_left_));
       return;
     }
   }
 
-  __device__ int last_block_of_unit() const {
-    const long long block = blockIdx.x;
-    const long long end_of_share = (block + 1) * total_ / blocks_;
-    const long long unit_end = end_of_share + (segment_.num_steps - segment_.end_step);
-    return static_cast<int>((unit_end * blocks_ + total_ - 1) / total_) - 1;
+  // Into how many parts the current segment's unit falls, which this block begins and does not end.
+  __device__ int parts_of_unit(const DecodeParams& params) const {
+    const long long share = group_of(params);
+    const long long unit_end = share_begin(share + 1) + (segment_.num_steps - segment_.end_step);
+    const long long last = divided(unit_end * shares_ + total_ - 1, total_) - 1;
+    return static_cast<int>(last - share) + 1;
   }
 
-  const DecodeParams& params_;
-  const int heads_;
+  int heads_;  // units per request
+  int lane_;   // of the heads abreast
   Segment segment_{};
-  long long total_ = 0;       // steps of the call
-  long long blocks_ = 0;      // blocks that have work: at least one step each
+  long long total_ = 0;       // steps of one lane
+  long long shares_ = 0;      // of them, each of at least one step
   long long steps_left_ = 0;  // of this block, the current segment included
   int piece_ = 0;             // of a forced split
   int next_len_ = 0;

@@ -50,22 +50,29 @@ constexpr int ring_bytes(DecodeMmaSpec s, DecodeMmaTuning t) {
   return t.num_stages * 2 * tile_bytes(s, t);
 }
 
-// Floats per row of the merge buffer: 4 more than head_dim keeps the banks of neighbouring rows
-// apart.
-constexpr int merge_row_floats(DecodeMmaSpec s) { return s.head_dim + 4; }
+// What a warp hands over for the merge of the rings, in 16-byte words per lane: for each column
+// block head_dim / 16 words of O, then reference and sum of its columns.
+constexpr int block_words(DecodeMmaSpec s) { return s.head_dim / 16 + 1; }
+constexpr int state_words(DecodeMmaSpec s, DecodeMmaTuning t) {
+  return t.column_blocks * block_words(s);
+}
+constexpr int merge_bytes(DecodeMmaSpec s, DecodeMmaTuning t) {
+  return num_warps(t) * state_words(s, t) * 32 * 16;
+}
 
-// Dynamic shared memory: [rings, or the merge buffer once they are drained | Q | per ring and
-// column: maximum, sum].
+// Static shared memory: the block's schedule.
+constexpr int kPlanBytes = 192;
+
+// Dynamic shared memory: [rings, or the merge once they are drained | Q | one word per warp].
 constexpr int q_offset_bytes(DecodeMmaSpec s, DecodeMmaTuning t) {
   const int rings = t.num_rings * ring_bytes(s, t);
-  const int merge = t.num_rings * columns_per_tile(t) * merge_row_floats(s) * 4;
-  return ((rings > merge ? rings : merge) + 127) / 128 * 128;
+  return rings > merge_bytes(s, t) ? rings : merge_bytes(s, t);
 }
-constexpr int stats_offset_bytes(DecodeMmaSpec s, DecodeMmaTuning t) {
+constexpr int scratch_offset_bytes(DecodeMmaSpec s, DecodeMmaTuning t) {
   return q_offset_bytes(s, t) + columns_per_tile(t) * s.head_dim * 2;
 }
 constexpr int smem_bytes(DecodeMmaSpec s, DecodeMmaTuning t) {
-  return stats_offset_bytes(s, t) + (2 * t.num_rings * columns_per_tile(t) + num_warps(t)) * 4;
+  return scratch_offset_bytes(s, t) + num_warps(t) * 4;
 }
 
 }  // namespace qrow

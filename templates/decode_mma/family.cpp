@@ -61,7 +61,7 @@ constexpr int kReservedSmemBytes = 1024;  // that the hardware takes per block
 
 // Do the blocks that the grid counts on fit an SM together?
 Support fits(const DecodeMmaSpec& spec, const DecodeMmaTuning& t, const Arch& arch) {
-  const int bytes = smem_bytes(spec, t);
+  const int bytes = smem_bytes(spec, t) + kPlanBytes;
   if (bytes > arch.smem_per_block_bytes) {
     return Support::no("{} bytes of shared memory, a block of {} has {}", bytes, arch.name,
                        arch.smem_per_block_bytes);
@@ -77,11 +77,11 @@ Support fits(const DecodeMmaSpec& spec, const DecodeMmaTuning& t, const Arch& ar
   return Support::yes();
 }
 
-// A warp's load instruction covers 32 chunks of 16 bytes: its share of a tile must be whole
-// instructions.
+// A warp loads whole rows, 32 chunks of 16 bytes at a time, and begins where the swizzle does.
 Support loads_evenly(const DecodeMmaSpec& spec, const DecodeMmaTuning& t) {
-  const int chunks = t.tile_tokens / t.row_groups * (kv_row_bytes(spec) / 16);
-  if (t.tile_tokens % t.row_groups == 0 && chunks % 32 == 0) return Support::yes();
+  const int rows = t.tile_tokens / t.row_groups;
+  const int chunks = rows * (kv_row_bytes(spec) / 16);
+  if (rows % 8 == 0 && chunks % 32 == 0) return Support::yes();
   return Support::no("{} warps cannot share the loads of {} tokens of {} bytes evenly",
                      t.row_groups, t.tile_tokens, kv_row_bytes(spec));
 }

@@ -25,6 +25,7 @@ class QTile {
   // shows.
   static constexpr bool kRescales = kQ == DType::bf16 && kMath == DType::f16;
   static constexpr int kTopExponent = 13;
+  using Layout = Swizzle<kSpec.head_dim * 2>;
 
  public:
   static constexpr int kRowBytes = kSpec.head_dim * 2;
@@ -45,9 +46,18 @@ class QTile {
     }
   }
 
-  // Writes the tile to `smem`; `scratch` holds one int per warp. Returns what scores must be
-  // multiplied by to undo the scaling. The block must synchronise before the tile is read.
-  __device__ float store(char* smem, int* scratch) {
+  // Before a barrier of the block: this warp's part of the tile's range, to one word of `scratch`
+  // per warp.
+  __device__ void publish_range(int* scratch) const {
+    if constexpr (kRescales) {
+      const int bits = largest_bits();
+      if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = bits;
+    }
+  }
+
+  // After it: writes the tile to `smem`. Returns what scores must be multiplied by to undo the
+  // scaling. The block must synchronise before the tile is read.
+  __device__ float store(unsigned smem, const int* scratch) const {
     int exponent = 0;
     if constexpr (kRescales) exponent = largest_exponent(scratch) - kTopExponent;
     const float factor = power_of_two(-exponent);
@@ -70,24 +80,22 @@ class QTile {
     }
   }
 
-  __device__ static void store_chunk(char* smem, int column, int chunk, uint4 value, float factor) {
+  __device__ static void store_chunk(unsigned smem, int column, int chunk, uint4 value,
+                                     float factor) {
     const unsigned pairs[4] = {converted(value.x, factor), converted(value.y, factor),
                                converted(value.z, factor), converted(value.w, factor)};
     if constexpr (size_of(DType(kSpec.kv_dtype)) == 2) {
-      *reinterpret_cast<uint4*>(smem + swizzled<kRowBytes>(column, chunk)) =
-          make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
+      ptx::store_shared(Layout::origin(smem, column, chunk),
+                        make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]));
     } else {
       // The order of d in which an expanded 8-bit K fragment arrives: of the eight pairs of 16
       // elements the even ones come first (k 2t, 2t + 1 of the MMA holds d 4t, 4t + 1), then the
-      // odd ones.
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int pair = chunk % 2 * 4 + i;
-        const int position = pair / 2 + pair % 2 * 4;
-        const int offset =
-            swizzled<kRowBytes>(column, chunk / 2 * 2 + position / 4) + position % 4 * 4;
-        *reinterpret_cast<unsigned*>(smem + offset) = pairs[i];
-      }
+      // odd ones. A chunk of 8 elements has half of each.
+      const int half = chunk % 2 * 8;
+      const int first = chunk / 2 * 2;
+      ptx::store_shared(Layout::origin(smem, column, first) + half, make_uint2(pairs[0], pairs[2]));
+      ptx::store_shared(Layout::origin(smem, column, first + 1) + half,
+                        make_uint2(pairs[1], pairs[3]));
     }
   }
 
@@ -97,21 +105,27 @@ class QTile {
     return a > high ? a : high;
   }
 
-  // Exponent of the largest |element| of the tile, at least -100.
-  __device__ int largest_exponent(int* scratch) const {
+  __device__ int largest_bits() const {
     int bits = 0;
 #pragma unroll
     for (int i = 0; i < kPerThread; ++i) {
       bits = max_bits(max_bits(max_bits(max_bits(bits, q_[i].x), q_[i].y), q_[i].z), q_[i].w);
     }
+#pragma unroll
     for (int offset = 16; offset > 0; offset >>= 1) {
       const int other = __shfl_xor_sync(~0u, bits, offset);
       bits = bits > other ? bits : other;
     }
-    scratch[threadIdx.x / 32] = bits;
-    __syncthreads();
-    for (int warp = 0; warp < kThreads / 32; ++warp)
+    return bits;
+  }
+
+  // Exponent of the largest |element| of the tile, at least -100.
+  __device__ static int largest_exponent(const int* scratch) {
+    int bits = 0;
+#pragma unroll
+    for (int warp = 0; warp < kThreads / 32; ++warp) {
       bits = bits > scratch[warp] ? bits : scratch[warp];
+    }
     const int exponent = (bits >> 7) - 127;
     return exponent > -100 ? exponent : -100;
   }

@@ -22,52 +22,66 @@ class TileMath {
   static constexpr int kSlabs = kTuning.slab_tokens / 16;  // 16-token slabs per softmax step
   static constexpr int kRowBytes = kv_row_bytes(kSpec);
   static constexpr int kQRowBytes = kHeadDim * 2;
-  static constexpr float kNoMaximum = -1e30f;  // finite: the difference of two of them is 0
-  // P is kept 2^8 too large in f16, so that probabilities below 6e-8 are not flushed; the sum
-  // carries the same factor.
-  static constexpr float kShift = kMath == DType::f16 ? 8.0f : 0.0f;
+  static constexpr float kNoReference = -1e30f;  // finite: the difference of two of them is 0
+  // The reference of a column's exponents is moved only when a score passes it by 2^kSlack: with a
+  // reference that follows every new maximum, most steps of a short context would pay for a
+  // rescaling of O.
+  static constexpr float kSlack = 8.0f;
+  // f16 weights are kept 2^4 too large, between the flushing of small ones and the overflow at 2^(4
+  // + 8); the sum carries the same factor.
+  static constexpr float kShift = kMath == DType::f16 ? 4.0f : 0.0f;
 
   // Per column pair of block n (columns 8 n + 2 t and 8 n + 2 t + 1): running maximum of the raw
   // scores, this thread's part of the sum, and O^T. With 8-bit KV rows g and g + 8 of O's block i
   // are d = 16 i + 2 g and + 1, else 16 i + g and + 8.
-  float maximum[kBlocks][2];
+  float reference[kBlocks][2];
   float sum[kBlocks][2];
   float o[kBlocks][kHeadDim / 16][4];
 
-  __device__ void reset() {
+  // Begins a segment. `log2_scale` turns raw scores into exponents of two.
+  __device__ void reset(float log2_scale) {
+    log2_scale_ = log2_scale;
+    slack_ = fminf(kSlack / log2_scale, 1e29f);
 #pragma unroll
     for (int n = 0; n < kBlocks; ++n) {
-      maximum[n][0] = maximum[n][1] = kNoMaximum;
+      reference[n][0] = reference[n][1] = kNoReference;
       sum[n][0] = sum[n][1] = 0;
 #pragma unroll
       for (int i = 0; i < kHeadDim / 16; ++i) o[n][i][0] = o[n][i][1] = o[n][i][2] = o[n][i][3] = 0;
     }
   }
 
-  // One tile. `token` is its first token, `first_limit` the last token that the call's first row
-  // sees: row j sees one more token each. `log2_scale` turns raw scores into exponents of two.
+  // One tile, K at `smem_k` and V behind it. `token` is its first token, `first_limit` the last
+  // token that the call's first row sees: row j sees j more.
   __device__ void tile(unsigned smem_k, unsigned smem_q, int token, int first_limit,
-                       int first_column, float log2_scale) {
-    const unsigned smem_v = smem_k + kTuning.tile_tokens * kRowBytes;
+                       int first_column) {
+    unsigned k = Layout::origin(smem_k, lane() & 15, lane() >> 4);
+    unsigned v = Layout::origin(smem_k + kTuning.tile_tokens * kRowBytes,
+                                (lane() >> 4) * 8 + (lane() & 7), (lane() >> 3) & 1);
+    const unsigned q = QLayout::origin(smem_q, lane() & 7, lane() >> 3);
 #pragma unroll 1
     for (int slab = 0; slab < kTuning.tile_tokens; slab += kTuning.slab_tokens) {
       float s[kBlocks][kSlabs][4];
-      multiply_k(s, smem_k, smem_q, slab);
+      multiply_k(s, k, q);
       if (token + slab + kTuning.slab_tokens - 1 > first_limit)
         mask(s, token + slab, first_limit, first_column);
       unsigned p[kBlocks][kSlabs][2];
-      softmax(s, p, log2_scale);
-      multiply_v(p, smem_v, slab);
+      softmax(s, p);
+      multiply_v(p, v);
+      k += kTuning.slab_tokens * kRowBytes;
+      v += kTuning.slab_tokens * kRowBytes;
     }
   }
 
  private:
   using Scores = float[kBlocks][kSlabs][4];
   using Weights = unsigned[kBlocks][kSlabs][2];
+  using Layout = Swizzle<kRowBytes>;
+  using QLayout = Swizzle<kQRowBytes>;
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x) & 31; }
 
-  __device__ void multiply_k(Scores& s, unsigned smem_k, unsigned smem_q, int slab) {
+  __device__ void multiply_k(Scores& s, unsigned k_origin, unsigned q_origin) {
 #pragma unroll
     for (int n = 0; n < kBlocks; ++n)
 #pragma unroll
@@ -76,12 +90,11 @@ class TileMath {
     for (int k32 = 0; k32 < kHeadDim / 32; ++k32) {
       unsigned a[kSlabs][2][4];
 #pragma unroll
-      for (int u = 0; u < kSlabs; ++u) load_k(a[u], smem_k, slab + 16 * u, k32);
+      for (int u = 0; u < kSlabs; ++u) load_k(a[u], k_origin + 16 * u * kRowBytes, k32);
 #pragma unroll
       for (int n = 0; n < kBlocks; ++n) {
         unsigned b[4];  // two k steps
-        ptx::ldmatrix_x4(
-            b, smem_q + swizzled<kQRowBytes>(8 * n + (lane() & 7), k32 * 4 + (lane() >> 3)));
+        ptx::ldmatrix_x4(b, QLayout::at(q_origin, k32 * 4) + 8 * n * kQRowBytes);
 #pragma unroll
         for (int u = 0; u < kSlabs; ++u) {
           ptx::mma_16x8x16<kMath>(s[n][u], a[u][0], b[0], b[1]);
@@ -91,12 +104,11 @@ class TileMath {
     }
   }
 
-  // The A fragments of 16 tokens from `row` and 32 elements from 32 * k32: two k steps.
-  __device__ static void load_k(unsigned (&a)[2][4], unsigned smem_k, int row, int k32) {
-    const int r = row + (lane() & 15);
+  // The A fragments of 16 tokens and 32 elements from 32 * k32: two k steps.
+  __device__ static void load_k(unsigned (&a)[2][4], unsigned k_origin, int k32) {
     if constexpr (kExpands) {
       unsigned raw[4];  // [tokens 0-7 | 8-15] of 16 elements, then of the next 16
-      ptx::ldmatrix_x4(raw, smem_k + swizzled<kRowBytes>(r, k32 * 2 + (lane() >> 4)));
+      ptx::ldmatrix_x4(raw, Layout::at(k_origin, k32 * 2));
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
         e4m3x4_to_f16<kTarget>(raw[2 * e], a[e][0], a[e][2]);
@@ -105,7 +117,7 @@ class TileMath {
     } else {
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
-        ptx::ldmatrix_x4(a[e], smem_k + swizzled<kRowBytes>(r, (k32 * 2 + e) * 2 + (lane() >> 4)));
+        ptx::ldmatrix_x4(a[e], Layout::at(k_origin, (k32 * 2 + e) * 2));
       }
     }
   }
@@ -126,29 +138,28 @@ class TileMath {
     }
   }
 
-  // Turns scores into weights, transposed for the second product, and keeps maximum and sum.
-  __device__ void softmax(Scores& s, Weights& p, float log2_scale) {
+  // Turns scores into weights, transposed for the second product, and keeps reference and sum.
+  __device__ void softmax(Scores& s, Weights& p) {
 #pragma unroll
     for (int n = 0; n < kBlocks; ++n) {
-      float m[2] = {maximum[n][0], maximum[n][1]};
+      float m[2] = {kNoReference, kNoReference};
 #pragma unroll
       for (int u = 0; u < kSlabs; ++u) {
         m[0] = fmaxf(m[0], fmaxf(s[n][u][0], s[n][u][2]));
         m[1] = fmaxf(m[1], fmaxf(s[n][u][1], s[n][u][3]));
       }
-      // After a few tiles the maximum hardly ever moves: one vote instead of the reduction.
-      if (__any_sync(~0u, m[0] > maximum[n][0] || m[1] > maximum[n][1]))
-        raise_maximum(n, m, log2_scale);
+      const bool passed = m[0] > reference[n][0] + slack_ || m[1] > reference[n][1] + slack_;
+      if (__any_sync(~0u, passed)) move_reference(n, m);
       // A column that has seen no key yet keeps a finite reference: -inf scores then give 0, not
       // NaN.
-      const float b0 = kShift - fmaxf(maximum[n][0] * log2_scale, kNoMaximum);
-      const float b1 = kShift - fmaxf(maximum[n][1] * log2_scale, kNoMaximum);
+      const float b0 = kShift - fmaxf(reference[n][0] * log2_scale_, kNoReference);
+      const float b1 = kShift - fmaxf(reference[n][1] * log2_scale_, kNoReference);
 #pragma unroll
       for (int u = 0; u < kSlabs; ++u) {
-        const float e0 = ptx::exp2_approx(fmaf(s[n][u][0], log2_scale, b0));
-        const float e1 = ptx::exp2_approx(fmaf(s[n][u][1], log2_scale, b1));
-        const float e2 = ptx::exp2_approx(fmaf(s[n][u][2], log2_scale, b0));
-        const float e3 = ptx::exp2_approx(fmaf(s[n][u][3], log2_scale, b1));
+        const float e0 = ptx::exp2_approx(fmaf(s[n][u][0], log2_scale_, b0));
+        const float e1 = ptx::exp2_approx(fmaf(s[n][u][1], log2_scale_, b1));
+        const float e2 = ptx::exp2_approx(fmaf(s[n][u][2], log2_scale_, b0));
+        const float e3 = ptx::exp2_approx(fmaf(s[n][u][3], log2_scale_, b1));
         sum[n][0] += e0 + e2;
         sum[n][1] += e1 + e3;
         p[n][u][0] = ptx::movmatrix_trans(pack_pair<kMath>(e0, e1));
@@ -157,7 +168,9 @@ class TileMath {
     }
   }
 
-  __device__ void raise_maximum(int n, float (&m)[2], float log2_scale) {
+  // `m` is this thread's part of the block's maxima. Decided column by column: a column's bits do
+  // not depend on its neighbours.
+  __device__ void move_reference(int n, float (&m)[2]) {
 #pragma unroll
     for (int offset = 4; offset < 32; offset <<= 1) {
       m[0] = fmaxf(m[0], __shfl_xor_sync(~0u, m[0], offset));
@@ -165,8 +178,9 @@ class TileMath {
     }
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
-      const float factor = ptx::exp2_approx((maximum[n][c] - m[c]) * log2_scale);
-      maximum[n][c] = m[c];
+      const float moved = m[c] > reference[n][c] + slack_ ? m[c] : reference[n][c];
+      const float factor = ptx::exp2_approx((reference[n][c] - moved) * log2_scale_);
+      reference[n][c] = moved;
       sum[n][c] *= factor;
 #pragma unroll
       for (int i = 0; i < kHeadDim / 16; ++i) {
@@ -176,16 +190,15 @@ class TileMath {
     }
   }
 
-  __device__ void multiply_v(const Weights& p, unsigned smem_v, int slab) {
+  __device__ void multiply_v(const Weights& p, unsigned v_origin) {
 #pragma unroll
     for (int u = 0; u < kSlabs; ++u) {
-      const int row = slab + 16 * u + (lane() >> 4) * 8 + (lane() & 7);
-      const int odd = (lane() >> 3) & 1;
+      const unsigned origin = v_origin + 16 * u * kRowBytes;
       if constexpr (kExpands) {
 #pragma unroll
         for (int d32 = 0; d32 < kHeadDim / 32; ++d32) {
           unsigned raw[4];  // tokens 0-7 of 16 elements and of the next 16, then tokens 8-15
-          ptx::ldmatrix_x4_trans(raw, smem_v + swizzled<kRowBytes>(row, d32 * 2 + odd));
+          ptx::ldmatrix_x4_trans(raw, Layout::at(origin, d32 * 2));
 #pragma unroll
           for (int e = 0; e < 2; ++e) {
             // A register holds d 2g and 2g + 1 of tokens 2t and 2t + 1: bytes into pairs of tokens.
@@ -201,7 +214,7 @@ class TileMath {
 #pragma unroll
         for (int d16 = 0; d16 < kHeadDim / 16; ++d16) {
           unsigned a[4];
-          ptx::ldmatrix_x4_trans(a, smem_v + swizzled<kRowBytes>(row, d16 * 2 + odd));
+          ptx::ldmatrix_x4_trans(a, Layout::at(origin, d16 * 2));
 #pragma unroll
           for (int n = 0; n < kBlocks; ++n)
             ptx::mma_16x8x16<kMath>(o[n][d16], a, p[n][u][0], p[n][u][1]);
@@ -209,6 +222,9 @@ class TileMath {
       }
     }
   }
+
+  float log2_scale_;
+  float slack_;  // kSlack in raw scores
 };
 
 }  // namespace qrow
