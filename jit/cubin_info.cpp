@@ -14,8 +14,10 @@ namespace {
 // GPU's.
 constexpr std::uint16_t kMachineCuda = 190;
 constexpr std::uint32_t kSymbolTable = 2;
-constexpr std::uint8_t kOsAbiCuda13 =
-    65;  // before, 51: then the chip's number is in the lowest byte of the flags
+// The flags hold the chip's number: in the second byte in this OS ABI, in the lowest in the older
+// one (51: CUDA 12 below sm_100), which also has a bit for the suffix 'a'.
+constexpr std::uint8_t kOsAbiNew = 65;
+constexpr std::uint32_t kOldFlagExact = 0x800;
 constexpr std::size_t kSectionHeaderBytes = 64, kSymbolBytes = 24;
 
 // Records of .nv.info: format (u8), attribute (u8), value or size (u16); only format 4 has bytes
@@ -87,11 +89,8 @@ class Elf {
     names_ = raw_section(file_.at<std::uint16_t>(62)).offset;
   }
 
-  int chip() const {
-    const auto flags = file_.at<std::uint32_t>(48);
-    return static_cast<int>((file_.at<std::uint8_t>(7) == kOsAbiCuda13 ? flags >> 8 : flags) &
-                            0xff);
-  }
+  int chip() const { return static_cast<int>((new_abi() ? flags() >> 8 : flags()) & 0xff); }
+  bool flagged_exact() const { return !new_abi() && (flags() & kOldFlagExact) != 0; }
 
   std::optional<Section> find(std::string_view name) const {
     for (std::uint32_t i = 0; i < count_; ++i) {
@@ -120,6 +119,8 @@ class Elf {
   }
 
  private:
+  bool new_abi() const { return file_.at<std::uint8_t>(7) == kOsAbiNew; }
+  std::uint32_t flags() const { return file_.at<std::uint32_t>(48); }
   Section raw_section(std::uint32_t index) const {
     if (index >= count_)
       fail(Status::invalid_argument, "damaged cubin: section {} of {} is named", index, count_);
@@ -201,8 +202,8 @@ std::string cubin_arch(std::span<const std::byte> cubin) {
   try {
     const Elf elf(cubin);
     const std::string name = fmt::format("sm_{}", elf.chip());
-    // The header has the number alone; the suffix is in the note that records the assembler's
-    // options.
+    if (elf.flagged_exact()) return name + 'a';
+    // Newer headers have the number alone; the suffix is in the note of the assembler's options.
     const auto note = elf.find(".note.nv.tkinfo");
     if (!note) return name;
     const auto bytes = elf.bytes_of(*note);
