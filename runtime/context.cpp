@@ -65,7 +65,7 @@ void Context::State::open_device(int ordinal) {
   target->driver = &driver;
   target->num_sms = device->num_sms;
   loader = std::make_unique<KernelLoader>(driver, device->ordinal, provider);
-  picker = std::make_unique<Picker>(*loader, archs, cache_only);
+  picker = std::make_unique<Picker>(*loader, archs, device->num_sms, cache_only);
 }
 
 Context::Context(const ContextOptions& given) {
@@ -153,7 +153,7 @@ const std::vector<Geometry>& Context::State::geometries_of(const Spec& spec) {
 std::size_t Context::workspace_bytes(const Spec& spec, int batch, long long max_kv_len) const {
   const DeviceInfo& info = device();
   std::lock_guard lock(state_->mutex);
-  return workspace_bytes_over(state_->geometries_of(spec), {info.num_sms, spec.num_kv_heads, batch, max_kv_len, 0});
+  return workspace_bytes_over(state_->geometries_of(spec), {info.num_sms, spec.num_kv_heads, batch, max_kv_len, 0, 0});
 }
 
 void Context::decode(const qrow_spec& raw, const qrow_args& args, void* workspace, std::size_t workspace_bytes, CUstream stream) {

@@ -42,6 +42,22 @@ const Family& forced_family(const Spec& spec, const Arch& arch, const std::strin
   return *family;
 }
 
+void choose_combine(const Spec& spec, const Arch& arch, const Bucket& bucket, Choice& choice) {
+  if (!choice.family->geometry(spec, choice.tuning, arch).splits_kv) return;
+  std::string reason = "this build has no combine family";
+  for (const Family* family : families()) {
+    if (family->role() != Family::Role::combine) continue;
+    if (const Support support = family->supports(spec, arch); !support) {
+      reason = support.reason;
+      continue;
+    }
+    choice.combine = family;
+    choice.combine_tuning = family->default_tuning(spec, arch, bucket);
+    return;
+  }
+  fail(Status::unsupported, "no combine kernel can merge the KV splits of '{}' on {}: {}", format_spec(spec), arch.name, reason);
+}
+
 }  // namespace
 
 std::vector<Verdict> ask_families(const Spec& spec, const Arch& arch, const Bucket& bucket) {
@@ -59,7 +75,9 @@ std::vector<Verdict> ask_families(const Spec& spec, const Arch& arch, const Buck
   return verdicts;
 }
 
-bool same_kernels(const Choice& a, const Choice& b) { return a.family == b.family && a.tuning == b.tuning; }
+bool same_kernels(const Choice& a, const Choice& b) {
+  return a.family == b.family && a.tuning == b.tuning && a.combine == b.combine && a.combine_tuning == b.combine_tuning;
+}
 
 Choice choose(const Spec& spec, const Arch& arch, const Bucket& bucket, const std::string& family,
               const std::string& tuning) {
@@ -83,31 +101,13 @@ Choice choose(const Spec& spec, const Arch& arch, const Bucket& bucket, const st
     }
   }
   if (!family.empty() || !tuning.empty()) choice.source = TuningSource::forced;
+  choose_combine(spec, arch, bucket, choice);
   return choice;
-}
-
-Choice combine_of(const Spec& spec, const Choice& attention, const Arch& arch) {
-  Choice combine;
-  if (!attention.family->geometry(spec, attention.tuning, arch).splits_kv) return combine;
-  std::string reason = "this build has no combine family";
-  for (const Family* family : families()) {
-    if (family->role() != Family::Role::combine) continue;
-    if (const Support support = family->supports(spec, arch); !support) {
-      reason = support.reason;
-      continue;
-    }
-    combine.family = family;
-    combine.tuning = family->default_tuning(spec, arch, Bucket{});
-    return combine;
-  }
-  fail(Status::unsupported, "no combine kernel can merge the KV splits of '{}' on {}: {}", format_spec(spec), arch.name,
-       reason);
 }
 
 std::vector<Variant> variants_of(const Spec& spec, const Choice& choice, const Arch& arch) {
   std::vector<Variant> variants{choice.family->variant(spec, choice.tuning, arch)};
-  const Choice combine = combine_of(spec, choice, arch);
-  if (combine.family != nullptr) variants.push_back(combine.family->variant(spec, combine.tuning, arch));
+  if (choice.combine != nullptr) variants.push_back(choice.combine->variant(spec, choice.combine_tuning, arch));
   return variants;
 }
 

@@ -23,6 +23,9 @@ struct Choice {
   const Family* family = nullptr;
   Tuning tuning;
   TuningSource source = TuningSource::fallback;
+  // Merges what the attention kernel leaves; null where that never leaves anything.
+  const Family* combine = nullptr;
+  Tuning combine_tuning;
 };
 // Do both come down to the same kernels? Where the tuning came from does not matter.
 bool same_kernels(const Choice& a, const Choice& b);
@@ -31,9 +34,6 @@ bool same_kernels(const Choice& a, const Choice& b);
 // Error(invalid_argument) for an illegal forced tuning.
 Choice choose(const Spec& spec, const Arch& arch, const Bucket& bucket, const std::string& family = {},
               const std::string& tuning = {});
-
-// The combine kernel that merges what this choice's attention kernel leaves, or no family where it never leaves anything.
-Choice combine_of(const Spec& spec, const Choice& attention, const Arch& arch);
 
 // The kernels that a run of this choice may launch, the attention kernel first, then combine.
 std::vector<Variant> variants_of(const Spec& spec, const Choice& choice, const Arch& arch);

@@ -21,14 +21,19 @@ long long units_of(const Geometry& attention, const GridQuery& query) {
 // Pieces per unit: forced, or 1 where the family does not split.
 int splits_of(const Geometry& attention, const GridQuery& query) { return attention.splits_kv ? query.splits : 1; }
 
-long long blocks_of(const Geometry& attention, const GridQuery& query) {
-  const long long units = units_of(attention, query);
+int resident_blocks(const Geometry& attention, int num_sms) { return std::max(1, num_sms * attention.blocks_per_sm); }
+
+int heads_abreast_of_query(const Geometry& attention, const GridQuery& query) {
+  if (splits_of(attention, query) > 0) return 1;
+  return query.heads_abreast > 0 ? query.heads_abreast : heads_abreast_on(attention, query.num_sms, query.num_kv_heads);
+}
+
+long long blocks_of(const Geometry& attention, const GridQuery& query, int heads_abreast) {
   const int splits = splits_of(attention, query);
-  if (splits > 0) return std::max(1LL, units * splits);
-  // A block without a step would only cost: there are at most this many steps.
-  const long long steps = units * std::max(1LL, ceil_div(query.max_kv_len, attention.step_tokens));
-  const long long resident = static_cast<long long>(query.num_sms) * attention.blocks_per_sm;
-  return std::clamp(steps, 1LL, std::max(1LL, resident));
+  if (splits > 0) return std::max(1LL, units_of(attention, query) * splits);
+  const long long steps = std::max(1LL, ceil_div(query.max_kv_len, attention.step_tokens));
+  return std::max(1LL, num_blocks_of(resident_blocks(attention, query.num_sms), query.num_kv_heads * attention.column_tiles,
+                                     heads_abreast, query.batch, steps));
 }
 
 void launch_kernel(LaunchTarget& target, const KernelLaunch& kernel, unsigned grid_x, unsigned grid_y, bool overlap,
@@ -78,6 +83,10 @@ void check_context([[maybe_unused]] const LaunchTarget& target, [[maybe_unused]]
 
 }  // namespace
 
+int heads_abreast_on(const Geometry& attention, int num_sms, int num_kv_heads) {
+  return heads_abreast_of(resident_blocks(attention, num_sms), num_kv_heads * attention.column_tiles);
+}
+
 Grid grid_of(const Geometry& attention, const Geometry* combine, const GridQuery& query) {
   if (query.splits > 1 && !attention.splits_kv) {
     fail(Status::unsupported, "{} KV splits were forced, but this kernel family does not split", query.splits);
@@ -85,7 +94,8 @@ Grid grid_of(const Geometry& attention, const Geometry* combine, const GridQuery
   Grid grid;
   grid.num_units = units_of(attention, query);
   grid.splits = splits_of(attention, query);
-  const long long blocks = blocks_of(attention, query);
+  grid.heads_abreast = heads_abreast_of_query(attention, query);
+  const long long blocks = blocks_of(attention, query, grid.heads_abreast);
   if (blocks > kMostBlocks || grid.num_units > kMostBlocks) {
     fail(Status::invalid_argument, "batch {} times {} KV heads with {} splits is more than a grid holds ({} blocks)", query.batch,
          query.num_kv_heads, grid.splits, kMostBlocks);
@@ -103,7 +113,8 @@ Grid grid_of(const Geometry& attention, const Geometry* combine, const GridQuery
 }
 
 long long workspace_bytes_of(const Geometry& attention, const GridQuery& query) {
-  return workspace_layout(blocks_of(attention, query), attention.columns_per_tile, attention.head_dim_v).total;
+  const long long blocks = blocks_of(attention, query, heads_abreast_of_query(attention, query));
+  return workspace_layout(blocks, attention.columns_per_tile, attention.head_dim_v).total;
 }
 
 DecodeParams decode_params(const Spec& spec, const CheckedArgs& checked, const Geometry& geometry, const Grid& grid,
@@ -151,6 +162,7 @@ DecodeParams decode_params(const Spec& spec, const CheckedArgs& checked, const G
   p.max_kv_len = checked.max_kv_len;
   p.num_blocks = grid.num_blocks;
   p.splits = grid.splits;
+  p.heads_abreast = grid.heads_abreast;
   p.column_tiles = geometry.column_tiles;
   p.columns_per_tile = geometry.columns_per_tile;
   return p;
@@ -166,6 +178,7 @@ void run(LaunchTarget& target, const Spec& spec, const Launch& launch, const Che
   query.batch = args.batch;
   query.max_kv_len = checked.max_kv_len;
   query.splits = splits;
+  query.heads_abreast = launch.heads_abreast;
   const Grid grid = grid_of(launch.geometry, &launch.combine_geometry, query);
   check_workspace(workspace, workspace_bytes, workspace_bytes_of(launch.geometry, query));
   check_context(target, launch);

@@ -18,6 +18,7 @@ namespace qrow {
 struct Grid {
   long long num_units = 0;  // batch * KV heads * column tiles
   int num_blocks = 0;       // of the attention kernel
+  int heads_abreast = 1;    // partition.cuh
   int splits = 0;           // DecodeParams::splits
   bool combine = false;     // partial results may exist: the combine kernel follows
   unsigned combine_x = 0;
@@ -29,14 +30,18 @@ struct GridQuery {
   int num_kv_heads = 0;
   int batch = 0;
   long long max_kv_len = 0;
-  int splits = 0;  // forced; 0: automatic
+  int splits = 0;         // forced; 0: automatic
+  int heads_abreast = 0;  // heads_abreast_on() where it is known beforehand; 0: computed
 };
+
+// How many blocks take neighbouring heads side by side when nothing forces splits.
+int heads_abreast_on(const Geometry& attention, int num_sms, int num_kv_heads);
 
 // Throws Error(invalid_argument) where the grid would not fit the hardware's limits, Error(unsupported) for forced splits
 // of a family that does not split. `combine` may be null where `attention` does not split.
 Grid grid_of(const Geometry& attention, const Geometry* combine, const GridQuery& query);
 
-// Bytes that a launch of this grid needs; monotonic in batch and max_kv_len.
+// Bytes that such a launch needs; monotonic in batch and max_kv_len.
 long long workspace_bytes_of(const Geometry& attention, const GridQuery& query);
 
 // A loaded kernel with the shape that its launches have.
@@ -52,6 +57,7 @@ struct Launch {
   KernelLaunch combine;  // no module: this choice never merges
   Geometry geometry;
   Geometry combine_geometry;
+  int heads_abreast = 1;             // heads_abreast_on() this device
   bool programmatic_launch = false;  // the arch can overlap combine with the attention kernel
 };
 

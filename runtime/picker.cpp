@@ -84,10 +84,11 @@ std::shared_ptr<const Pick> Picker::make(const PickRequest& request, const Candi
   pick->spill_bytes = row.spill_bytes;
   pick->stack_bytes = row.stack_bytes;
   pick->smem_bytes = row.smem_bytes;
-  if (const Choice combine = combine_of(spec, candidate.choice, arch); combine.family != nullptr) {
-    const Variant merging = combine.family->variant(spec, combine.tuning, arch);
+  pick->launch.heads_abreast = heads_abreast_on(pick->launch.geometry, num_sms_, spec.num_kv_heads);
+  if (const Family* combine = candidate.choice.combine) {
+    const Variant merging = combine->variant(spec, candidate.choice.combine_tuning, arch);
     pick->launch.combine = launch_of(loader_.get(merging, line), merging);
-    pick->launch.combine_geometry = combine.family->geometry(spec, combine.tuning, arch);
+    pick->launch.combine_geometry = combine->geometry(spec, candidate.choice.combine_tuning, arch);
   }
   return pick;
 }

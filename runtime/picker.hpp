@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/kernel_loader.hpp"
@@ -22,8 +23,8 @@ class Picker {
  public:
   // `archs`: those whose cubins the device loads, best first. With `cache_only` a pick whose kernels are all in the cache
   // stands in for one whose kernels are not.
-  Picker(KernelLoader& loader, std::vector<const Arch*> archs, bool cache_only)
-      : loader_(loader), archs_(std::move(archs)), cache_only_(cache_only) {}
+  Picker(KernelLoader& loader, std::vector<const Arch*> archs, int num_sms, bool cache_only)
+      : loader_(loader), archs_(std::move(archs)), num_sms_(num_sms), cache_only_(cache_only) {}
 
   // Compiles if need be. Throws what choose() and KernelProvider::get throw.
   std::shared_ptr<const Pick> pick(const PickRequest& request);
@@ -46,6 +47,7 @@ class Picker {
 
   KernelLoader& loader_;
   const std::vector<const Arch*> archs_;
+  const int num_sms_;
   const bool cache_only_;
 };
 

@@ -22,7 +22,7 @@ Plan::Plan(const Spec& spec, std::shared_ptr<LaunchTarget> target, std::vector<s
 std::size_t Plan::workspace_bytes(int batch, long long max_kv_len) const {
   std::vector<Geometry> geometries;
   for (const auto& pick : picks_) geometries.push_back(pick->launch.geometry);
-  return workspace_bytes_over(geometries, {target_->num_sms, spec_.num_kv_heads, batch, max_kv_len, splits_});
+  return workspace_bytes_over(geometries, {target_->num_sms, spec_.num_kv_heads, batch, max_kv_len, splits_, 0});
 }
 
 void Plan::run(const qrow_args& args, void* workspace, std::size_t workspace_bytes, CUstream stream) const {
