@@ -1,6 +1,7 @@
 // The host side of decode_mma: what it can do, its tuning space and its defaults.
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "jit/family.hpp"
 #include "templates/decode_mma/config.cuh"
@@ -13,7 +14,7 @@ constexpr int kNumStages[] = {3, 2, 4};
 constexpr int kNumRings[] = {4, 8, 3, 2, 1};
 constexpr int kRowGroups[] = {1, 2, 4};
 constexpr int kColumnBlocks[] = {1, 2, 3, 4};
-constexpr int kSlabTokens[] = {16, 32};
+constexpr int kSlabTokens[] = {16, 32, 64};
 constexpr int kBlocksPerSm[] = {2, 1, 3, 4};
 constexpr int kMaxnreg[] = {0, 64, 80, 96, 128, 168, 208, 255};
 
@@ -104,14 +105,66 @@ Support legal_for(const DecodeMmaSpec& spec, const DecodeMmaTuning& t, const Arc
 
 constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
-// How columns are laid over warps. O alone takes head_dim / 2 registers per 8-column block and
-// thread, so a warp holds at most that many blocks without spills; more columns share the ring's
-// tiles, and beyond 4 warps a ring become column tiles.
-void place_columns(int columns, int head_dim, DecodeMmaTuning& t) {
-  const int most_blocks = head_dim <= 64 ? 4 : head_dim <= 128 ? 3 : 1;
-  const int blocks = ceil_div(columns, 8);
-  t.row_groups = blocks <= most_blocks ? 1 : blocks <= 2 * most_blocks ? 2 : 4;
-  t.column_blocks = std::min(most_blocks, ceil_div(blocks, t.row_groups));
+// A good tuning for up to `columns` columns, found on an H200 (132 SMs, 227 KB a block). O alone
+// takes head_dim / 2 registers per 8-column block and thread, which bounds the blocks of a warp;
+// more columns share the ring's tiles. Slabs as long as the registers allow give each warp
+// independent work; two blocks hide each other's start and merge. Columns beyond the last row
+// become column tiles.
+struct Shape {
+  int columns;
+  int tile_tokens, num_stages, num_rings, row_groups, column_blocks, slab_tokens, blocks_per_sm;
+};
+constexpr Shape kShapes64x1[] = {{8, 64, 3, 4, 1, 1, 32, 2},
+                                 {16, 64, 3, 4, 1, 2, 32, 2},
+                                 {32, 64, 2, 2, 2, 2, 64, 2},
+                                 {64, 64, 3, 1, 4, 2, 64, 2}};
+constexpr Shape kShapes64x2[] = {{8, 32, 3, 4, 1, 1, 32, 2},
+                                 {16, 32, 3, 4, 1, 2, 32, 2},
+                                 {32, 64, 2, 2, 2, 2, 64, 2},
+                                 {64, 64, 2, 1, 4, 2, 64, 2}};
+constexpr Shape kShapes128x1[] = {{8, 32, 3, 4, 1, 1, 32, 2},
+                                  {16, 32, 3, 4, 1, 2, 32, 2},
+                                  {24, 32, 3, 4, 1, 3, 16, 2},
+                                  {32, 64, 2, 2, 2, 2, 64, 2},
+                                  {64, 64, 3, 1, 4, 2, 64, 2}};
+constexpr Shape kShapes128x2[] = {{8, 16, 3, 4, 1, 1, 16, 2},
+                                  {16, 16, 3, 4, 1, 2, 16, 2},
+                                  {24, 16, 3, 4, 1, 3, 16, 2},
+                                  {32, 32, 3, 2, 2, 2, 32, 2},
+                                  {64, 64, 2, 1, 4, 2, 64, 2}};
+constexpr Shape kShapes256x1[] = {{8, 16, 3, 4, 1, 1, 16, 2},
+                                  {16, 16, 3, 4, 1, 2, 16, 2},
+                                  {32, 16, 3, 2, 2, 2, 16, 2},
+                                  {64, 32, 2, 2, 4, 2, 16, 1}};
+constexpr Shape kShapes256x2[] = {{8, 16, 3, 4, 1, 1, 16, 1},
+                                  {16, 16, 3, 4, 1, 2, 16, 1},
+                                  {32, 16, 3, 4, 2, 2, 16, 1},
+                                  {64, 32, 2, 2, 4, 2, 16, 1}};
+
+std::span<const Shape> shapes_of(const DecodeMmaSpec& spec) {
+  const bool wide = size_of(DType(spec.kv_dtype)) == 2;
+  if (spec.head_dim == 64) return wide ? std::span<const Shape>(kShapes64x2) : kShapes64x1;
+  if (spec.head_dim == 128) return wide ? std::span<const Shape>(kShapes128x2) : kShapes128x1;
+  return wide ? std::span<const Shape>(kShapes256x2) : kShapes256x1;
+}
+
+// Gives up what matters least until the blocks fit an SM of `arch`: stages, then blocks, then
+// rings.
+void shrink_to_fit(const DecodeMmaSpec& spec, DecodeMmaTuning& t, const Arch& arch) {
+  while (!legal_for(spec, t, arch)) {
+    if (t.num_stages > 2) {
+      --t.num_stages;
+    } else if (t.blocks_per_sm > 1) {
+      --t.blocks_per_sm;
+    } else if (t.num_rings > 1) {
+      t.num_rings /= 2;
+    } else if (t.tile_tokens > 16) {
+      t.tile_tokens /= 2;
+      t.slab_tokens = std::min(t.slab_tokens, t.tile_tokens);
+    } else {
+      return;
+    }
+  }
 }
 
 }  // namespace
@@ -146,24 +199,14 @@ class DecodeMmaFamily final : public Family {
 
   Tuning default_tuning(const Spec& spec, const Arch& arch, const Bucket& bucket) const override {
     const DecodeMmaSpec kernel = kernel_spec(spec);
-    DecodeMmaTuning t{};
-    place_columns(bucket.rows * spec.group(), spec.head_dim, t);
-    // Tiles of 8 KB for K and V together keep enough bytes in flight with three stages.
-    t.tile_tokens = std::clamp(4096 / kv_row_bytes(kernel), 16, 32);
-    while (!loads_evenly(kernel, t)) t.tile_tokens *= 2;
-    t.slab_tokens = t.tile_tokens >= 32 && t.column_blocks <= 2 && spec.head_dim <= 128 ? 32 : 16;
-    // Eight warps an SM leave 255 registers each; two blocks hide each other's start and merge.
-    struct Shape {
-      int warps, blocks, stages;
-    };
-    constexpr Shape kShapes[] = {{4, 2, 3}, {8, 1, 3}, {4, 2, 2}, {8, 1, 2},
-                                 {4, 1, 3}, {4, 1, 2}, {2, 1, 3}, {2, 1, 2}};
-    for (const Shape& shape : kShapes) {
-      t.num_rings = std::max(1, shape.warps / t.row_groups);
-      t.blocks_per_sm = shape.blocks;
-      t.num_stages = shape.stages;
-      if (legal_for(kernel, t, arch)) break;
-    }
+    const std::span<const Shape> shapes = shapes_of(kernel);
+    const int columns = bucket.rows * spec.group();
+    const auto enough = [columns](const Shape& shape) { return columns <= shape.columns; };
+    const auto found = std::find_if(shapes.begin(), shapes.end(), enough);
+    const Shape& s = found == shapes.end() ? shapes.back() : *found;
+    DecodeMmaTuning t{s.tile_tokens,   s.num_stages,  s.num_rings,     s.row_groups,
+                      s.column_blocks, s.slab_tokens, s.blocks_per_sm, 0};
+    shrink_to_fit(kernel, t, arch);
     return values_of(t);
   }
 

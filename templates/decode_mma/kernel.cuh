@@ -65,6 +65,9 @@ class DecodeMma {
       compute(parity);
       const bool more = plan_.valid[parity ^ 1];
       if (more) request_q(parity ^ 1);
+      if constexpr (kTarget.programmatic_launch) {
+        if (!more) ptx::launch_dependents();
+      }
       finish(parity);
       if (!more) return;
       stream_.begin(plan_.segments[parity ^ 1]);
@@ -186,10 +189,7 @@ __device__ __forceinline__ void decode_mma_kernel(const DecodeParams& params) {
   extern __shared__ __align__(128) char smem[];
   __shared__ __align__(16) char plan[kPlanBytes];
   static_assert(sizeof(typename Decode::Plan) <= kPlanBytes, "the block's plan fits its memory");
-  if constexpr (kTarget.programmatic_launch) {
-    ptx::wait_for_previous_kernel();
-    ptx::launch_dependents();  // the whole grid is resident: combine only takes what blocks leave
-  }
+  if constexpr (kTarget.programmatic_launch) ptx::wait_for_previous_kernel();
   Decode decode(params, smem, *reinterpret_cast<typename Decode::Plan*>(plan));
   decode.run();
 }

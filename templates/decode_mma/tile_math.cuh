@@ -20,6 +20,7 @@ class TileMath {
   static constexpr int kHeadDim = kSpec.head_dim;
   static constexpr int kBlocks = kTuning.column_blocks;
   static constexpr int kSlabs = kTuning.slab_tokens / 16;  // 16-token slabs per softmax step
+  static constexpr int kTogether = kSlabs < 2 ? kSlabs : 2;
   static constexpr int kRowBytes = kv_row_bytes(kSpec);
   static constexpr int kQRowBytes = kHeadDim * 2;
   static constexpr float kNoReference = -1e30f;  // finite: the difference of two of them is 0
@@ -86,19 +87,25 @@ class TileMath {
     for (int n = 0; n < kBlocks; ++n)
 #pragma unroll
       for (int u = 0; u < kSlabs; ++u) s[n][u][0] = s[n][u][1] = s[n][u][2] = s[n][u][3] = 0;
+        // Two slabs at a time: enough independent sums, and no more fragments than registers.
 #pragma unroll
-    for (int k32 = 0; k32 < kHeadDim / 32; ++k32) {
-      unsigned a[kSlabs][2][4];
+    for (int first = 0; first < kSlabs; first += kTogether) {
 #pragma unroll
-      for (int u = 0; u < kSlabs; ++u) load_k(a[u], k_origin + 16 * u * kRowBytes, k32);
+      for (int k32 = 0; k32 < kHeadDim / 32; ++k32) {
+        unsigned a[kTogether][2][4];
 #pragma unroll
-      for (int n = 0; n < kBlocks; ++n) {
-        unsigned b[4];  // two k steps
-        ptx::ldmatrix_x4(b, QLayout::at(q_origin, k32 * 4) + 8 * n * kQRowBytes);
+        for (int u = 0; u < kTogether; ++u) {
+          load_k(a[u], k_origin + 16 * (first + u) * kRowBytes, k32);
+        }
 #pragma unroll
-        for (int u = 0; u < kSlabs; ++u) {
-          ptx::mma_16x8x16<kMath>(s[n][u], a[u][0], b[0], b[1]);
-          ptx::mma_16x8x16<kMath>(s[n][u], a[u][1], b[2], b[3]);
+        for (int n = 0; n < kBlocks; ++n) {
+          unsigned b[4];  // two k steps
+          ptx::ldmatrix_x4(b, QLayout::at(q_origin, k32 * 4) + 8 * n * kQRowBytes);
+#pragma unroll
+          for (int u = 0; u < kTogether; ++u) {
+            ptx::mma_16x8x16<kMath>(s[n][first + u], a[u][0], b[0], b[1]);
+            ptx::mma_16x8x16<kMath>(s[n][first + u], a[u][1], b[2], b[3]);
+          }
         }
       }
     }
