@@ -25,7 +25,7 @@ void show_variables(Output& output) {
   output.line("environment variables");
   for (const EnvVariable& variable : env_variables()) {
     std::optional<std::string> value = env(variable.name);
-    output.line("  {:<13} {:<24} {}", variable.name,
+    output.line("  {:<13} {:<34} {}", variable.name,
                 value ? "= " + *value : fmt::format("not set ({})", variable.default_text),
                 variable.meaning);
     JsonObject record;

@@ -77,6 +77,7 @@ int run(Arguments& arguments, Output& output) {
       report.refused(item.case_line, item.arch->name, item.refusal);
     }
   }
+  report.tell_refused();
   KernelProvider provider(request.provider);
   if (request.dry_run) return dry_run(provider, able, report);
 

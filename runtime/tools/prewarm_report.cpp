@@ -1,5 +1,7 @@
 #include "runtime/tools/prewarm_report.hpp"
 
+#include <algorithm>
+
 namespace qrow {
 namespace {
 
@@ -20,6 +22,14 @@ void add_resources(int registers, int spill_bytes, int stack_bytes, int smem_byt
 }
 
 std::string short_key(const PrewarmItem& item) { return item.key.digest.hex().substr(0, 8); }
+
+// Dispatch says "no kernel family can run 'heads=...' on sm_90a: reasons"; the reasons alone tell
+// refusals apart.
+std::string without_spec(const std::string& reason, const std::string& arch) {
+  std::string marker = fmt::format("' on {}: ", arch);
+  std::size_t at = reason.find(marker);
+  return at == std::string::npos ? reason : reason.substr(at + marker.size());
+}
 
 std::string describe_group(const LayerGroup& group) {
   std::string text = fmt::format("{} x {}", group.layers, group.kind);
@@ -67,9 +77,23 @@ void PrewarmReport::refused(const std::string& case_line, const std::string& arc
                             const std::string& reason) {
   if (!told_.emplace(case_line, arch).second) return;
   ++num_refused_;
-  output_.line("refused   {:<7} {}: {}", arch, case_line, reason);
   JsonObject record;
   output_.record(record.add("case", case_line).add("arch", arch).add("refused", reason));
+  std::string general = without_spec(reason, arch);
+  auto same = std::find_if(refusals_.begin(), refusals_.end(),
+                           [&](const Refusal& known) { return known.reason == general; });
+  if (same == refusals_.end()) same = refusals_.insert(same, {general, case_line, {}, 0});
+  ++same->count;
+  same->archs.insert(arch);
+}
+
+void PrewarmReport::tell_refused() {
+  for (const Refusal& refusal : refusals_) {
+    std::string archs;
+    for (const std::string& arch : refusal.archs) archs += (archs.empty() ? "" : ",") + arch;
+    output_.line("refused   {} spec(s), the first '{}', on {}: {}", refusal.count,
+                 refusal.first_case, archs, refusal.reason);
+  }
 }
 
 void PrewarmReport::done(const PrewarmOutcome& outcome) {

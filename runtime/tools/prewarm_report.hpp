@@ -17,8 +17,11 @@ class PrewarmReport {
   // Describes `models` at once.
   PrewarmReport(Output& output, const std::vector<Model>& models);
 
-  // One spec that one arch cannot serve; each pair is told once.
+  // One spec that one arch cannot serve; each pair counts once. A record at once; for people
+  // tell_refused() has a line for each reason, since a model brings hundreds of specs with the same
+  // one.
   void refused(const std::string& case_line, const std::string& arch, const std::string& reason);
+  void tell_refused();
   void done(const PrewarmOutcome& outcome);
   void totals(const PrewarmTotals& totals);
 
@@ -31,9 +34,17 @@ class PrewarmReport {
  private:
   void describe(const Model& model);
 
+  struct Refusal {
+    std::string reason;
+    std::string first_case;
+    std::set<std::string> archs;
+    int count = 0;
+  };
+
   Output& output_;
   std::vector<JsonObject> models_;
   std::set<std::pair<std::string, std::string>> told_;
+  std::vector<Refusal> refusals_;  // by reason
   int num_refused_ = 0;
   int planned_ = 0, missing_ = 0, present_ = 0;
 };
