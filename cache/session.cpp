@@ -16,7 +16,7 @@ namespace {
 
 // A fork waits no longer for an operation in progress; the child then works without the
 // connection's being closed.
-constexpr auto kForkWait = std::chrono::milliseconds(200);
+constexpr auto kForkWait = std::chrono::seconds(1);
 
 // Uses are written in batches: a write for every hit would turn readers into writers.
 constexpr std::size_t kUsesPerBatch = 64;

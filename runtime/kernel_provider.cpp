@@ -144,7 +144,7 @@ KernelProvider::State::Found KernelProvider::State::search_memory(const Key& key
 KernelProvider::State::Found KernelProvider::State::search_layers(const Key& key, const Request& request, Passed& passed) {
   std::vector<Layers::Hit> hits = layers.find(key.digest, key.text);
   if (layers.user() != nullptr) {
-    const std::int64_t corrupt = layers.user()->counts().corrupt;
+    const std::int64_t corrupt = layers.user()->corrupt_seen();
     std::lock_guard lock(mutex);
     passed.corrupt |= corrupt > corrupt_seen;
     corrupt_seen = corrupt;
