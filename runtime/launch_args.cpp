@@ -121,12 +121,10 @@ void check_tensors(const Spec& spec, const qrow_args& args, int rows) {
         Stride{"out_row_stride", args.out_row_stride, all_rows}, Stride{"out_head_stride", args.out_head_stride, spec.num_q_heads}}) {
     require(stride, kRowAlignment);
   }
-  const long long pages = (args.max_kv_len + spec.page_size - 1) / spec.page_size;
-  if (args.batch > 1 && args.page_table_stride < pages) {
-    fail(Status::invalid_argument,
-         "args.page_table_stride is {} elements, but a request of max_kv_len {} has {} pages of {} tokens: give at least that, "
-         "or a smaller max_kv_len",
-         args.page_table_stride, args.max_kv_len, pages, spec.page_size);
+  // Not more: the host's bound may be generous, and entries past a request's length are never read.
+  if (args.page_table_stride < 0) {
+    fail(Status::invalid_argument, "args.page_table_stride is {} elements: it must not be negative",
+         args.page_table_stride);
   }
 }
 

@@ -34,6 +34,11 @@ constexpr DType math_type(DecodeMmaSpec s) {
   return DType(s.kv_dtype) == DType::bf16 ? DType::bf16 : DType::f16;
 }
 
+// f16 Q has three bits more than bf16 maths: it goes in as the sum of two terms.
+constexpr int q_terms(DecodeMmaSpec s) {
+  return DType(s.q_dtype) == DType::f16 && math_type(s) == DType::bf16 ? 2 : 1;
+}
+
 constexpr int num_warps(DecodeMmaTuning t) { return t.num_rings * t.row_groups; }
 constexpr int num_threads(DecodeMmaTuning t) { return 32 * num_warps(t); }
 // Columns of one block: what one pass over a KV tile serves.
@@ -68,8 +73,11 @@ constexpr int q_offset_bytes(DecodeMmaSpec s, DecodeMmaTuning t) {
   const int rings = t.num_rings * ring_bytes(s, t);
   return rings > merge_bytes(s, t) ? rings : merge_bytes(s, t);
 }
+constexpr int q_term_bytes(DecodeMmaSpec s, DecodeMmaTuning t) {
+  return columns_per_tile(t) * s.head_dim * 2;
+}
 constexpr int scratch_offset_bytes(DecodeMmaSpec s, DecodeMmaTuning t) {
-  return q_offset_bytes(s, t) + columns_per_tile(t) * s.head_dim * 2;
+  return q_offset_bytes(s, t) + q_terms(s) * q_term_bytes(s, t);
 }
 constexpr int smem_bytes(DecodeMmaSpec s, DecodeMmaTuning t) {
   return scratch_offset_bytes(s, t) + num_warps(t) * 4;

@@ -80,8 +80,20 @@ class QTile {
     }
   }
 
+  // What rounding to the maths' type leaves of a pair.
+  __device__ static unsigned remainder(unsigned pair) {
+    const unsigned rounded = converted(pair, 1.0f);
+    return pack_pair<kMath>(pair_element<kQ>(pair, 0) - pair_element<kMath>(rounded, 0),
+                            pair_element<kQ>(pair, 1) - pair_element<kMath>(rounded, 1));
+  }
+
   __device__ static void store_chunk(unsigned smem, int column, int chunk, uint4 value,
                                      float factor) {
+    if constexpr (q_terms(kSpec) == 2) {
+      ptx::store_shared(Layout::origin(smem + q_term_bytes(kSpec, kTuning), column, chunk),
+                        make_uint4(remainder(value.x), remainder(value.y), remainder(value.z),
+                                   remainder(value.w)));
+    }
     const unsigned pairs[4] = {converted(value.x, factor), converted(value.y, factor),
                                converted(value.z, factor), converted(value.w, factor)};
     if constexpr (size_of(DType(kSpec.kv_dtype)) == 2) {

@@ -98,13 +98,15 @@ class TileMath {
           load_k(a[u], k_origin + 16 * (first + u) * kRowBytes, k32);
         }
 #pragma unroll
-        for (int n = 0; n < kBlocks; ++n) {
+        for (int n = 0; n < kBlocks * q_terms(kSpec); ++n) {
+          const int block = n % kBlocks;
+          const unsigned term = q_origin + n / kBlocks * q_term_bytes(kSpec, kTuning);
           unsigned b[4];  // two k steps
-          ptx::ldmatrix_x4(b, QLayout::at(q_origin, k32 * 4) + 8 * n * kQRowBytes);
+          ptx::ldmatrix_x4(b, QLayout::at(term, k32 * 4) + 8 * block * kQRowBytes);
 #pragma unroll
           for (int u = 0; u < kTogether; ++u) {
-            ptx::mma_16x8x16<kMath>(s[n][first + u], a[u][0], b[0], b[1]);
-            ptx::mma_16x8x16<kMath>(s[n][first + u], a[u][1], b[2], b[3]);
+            ptx::mma_16x8x16<kMath>(s[block][first + u], a[u][0], b[0], b[1]);
+            ptx::mma_16x8x16<kMath>(s[block][first + u], a[u][1], b[2], b[3]);
           }
         }
       }
