@@ -93,7 +93,8 @@ TEST_CASE(
                         {{"QROW_NVRTC", "/nonexistent/libnvrtc.so"}, {"QROW_SEEDS", file}});
   CAPTURE(seeded.err);
   CHECK(seeded.code == 0);
-  for (const JsonReader* item : items_of(records_of(seeded)))
+  std::vector<JsonReader> from_seed = records_of(seeded);
+  for (const JsonReader* item : items_of(from_seed))
     CHECK(item->text("$.source") == "seed");
 
   Ran list = run_qrow(with_cache({"list", "--json"}, second));

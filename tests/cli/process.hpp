@@ -40,8 +40,9 @@ class TemporaryFolder {
 // Each line of JSON output as a document; checks that every line is one.
 std::vector<JsonReader> records_of(const Ran& ran);
 
-// The records with a "key" field: kernels.
+// The records with a "key" field: kernels. Points into `records`.
 std::vector<const JsonReader*> items_of(const std::vector<JsonReader>& records);
+std::vector<const JsonReader*> items_of(std::vector<JsonReader>&&) = delete;
 
 // A number in the last record, {"totals":{...}}.
 long long total_of(const std::vector<JsonReader>& records, const std::string& name);
