@@ -23,12 +23,17 @@ class GridBuilder {
   void add_case(const Case& c) {
     const std::string line = format_spec(c.spec);
     try {
-      // Rows are what the layout of columns depends on; batch and length choose splits, not code.
-      const Choice choice = choose(c.spec, arch_, Bucket{.rows = c.spec.max_rows});
-      for (const Variant& variant : variants_of(c.spec, choice, arch_)) add(variant, line);
+      // Kernels of fewer rows than the spec's are those of another case.
+      for (const Bucket& bucket : all_buckets(c.spec)) {
+        if (bucket.rows == c.spec.max_rows) add_choice(c.spec, choose(c.spec, arch_, bucket), line);
+      }
     } catch (const Error& error) {
       grid_.refusals.push_back(fmt::format("{}: {}", line, error.what()));
     }
+  }
+
+  void add_choice(const Spec& spec, const Choice& choice, const std::string& line) {
+    for (const Variant& variant : variants_of(spec, choice, arch_)) add(variant, line);
   }
 
   // The kernels that serve tests and benchmarks, for one spec.

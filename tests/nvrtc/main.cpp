@@ -125,6 +125,7 @@ class Run {
     for (int i = 0; i < args_.jobs; ++i) threads.emplace_back([this] { take_items(); });
   }
 
+  std::size_t size() const { return items_.size(); }
   int passed() const { return passed_; }
   int resumed() const { return resumed_; }
   int failed() const { return failed_; }
@@ -185,6 +186,7 @@ int run(const Arguments& args) {
     constexpr std::size_t kSample = 8;
     run.add(grids[i], has_twin(*args.archs[i]) ? kSample : 1);
   }
+  fmt::print("{} kernels for {} architectures\n", run.size(), grids.size());
   run.work();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   fmt::print("NVRTC {}, {:.0f} s, {} kernels known to be good from an earlier run\n",
