@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "cache_test.hpp"
+#include "tests/unit/cache/cache_test.hpp"
 
 using namespace qrow;
 using namespace qrow::test;

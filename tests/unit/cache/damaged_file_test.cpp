@@ -4,7 +4,7 @@
 
 #include "cache/kernel_store.hpp"
 #include "cache/store_file.hpp"
-#include "cache_test.hpp"
+#include "tests/unit/cache/cache_test.hpp"
 
 using namespace qrow;
 using namespace qrow::test;

@@ -6,8 +6,8 @@
 #include "cache/sqlite.hpp"
 #include "cache/store_access.hpp"
 #include "cache/tuning_rows.hpp"
-#include "cache_test.hpp"
 #include "runtime/base/error.hpp"
+#include "tests/unit/cache/cache_test.hpp"
 
 using namespace qrow;
 using namespace qrow::test;

@@ -8,7 +8,7 @@
 #include "cache/sqlite.hpp"
 #include "cache/store_file.hpp"
 #include "cache/tuning_rows.hpp"
-#include "cache_test.hpp"
+#include "tests/unit/cache/cache_test.hpp"
 
 using namespace qrow;
 using namespace qrow::test;

@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "cache_test.hpp"
 #include "runtime/base/error.hpp"
+#include "tests/unit/cache/cache_test.hpp"
 
 using namespace qrow;
 using namespace qrow::test;

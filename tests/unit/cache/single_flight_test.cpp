@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "cache/kernel_store.hpp"
-#include "cache_test.hpp"
+#include "tests/unit/cache/cache_test.hpp"
 
 using namespace qrow;
 using namespace qrow::test;

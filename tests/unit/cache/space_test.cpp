@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "cache_test.hpp"
+#include "tests/unit/cache/cache_test.hpp"
 
 using namespace qrow;
 using namespace qrow::test;

@@ -59,7 +59,8 @@ TEST_CASE("Every layer includes only the layers below it") {
     for (const Include& include : includes(file)) {
       if (include.angled) continue;
       CHECK_MESSAGE(allowed(*layer, include.name), at(file, include.line, include.name)
-                                                       << " is not below " << layer->folder);
+                                                       << " is not below "
+                                                       << std::string(layer->folder));
     }
   }
 }
