@@ -1,7 +1,7 @@
 // Status codes and the one exception type of the library.
 //
-// Inside qrow a failure is thrown as qrow::Error; only runtime/c_api.cpp catches. "Unsupported" is a value
-// (qrow::Support), not an exception, until it has to leave through the C API.
+// Inside qrow a failure is thrown as qrow::Error; only runtime/c_api.cpp catches. "Unsupported" is
+// a value (qrow::Support), not an exception, until it has to leave through the C API.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// Where messages go: a level and a sink. A Log is owned by a context (or a tool) and may be used from any thread.
-// Nothing here is global; code that logs is handed a `const Log&`.
+// Where messages go: a level and a sink. A Log is owned by a context (or a tool) and may be used
+// from any thread. Nothing here is global; code that logs is handed a `const Log&`.
 #pragma once
 
 #include <fmt/format.h>
