@@ -21,12 +21,22 @@ __device__ __forceinline__ unsigned long long evict_first_policy() {
 }
 
 // Copies 16 bytes to shared memory; with valid_bytes 0 writes zeros and reads nothing.
+//
+// The shared address must not be a plain sum of a block-wide and a per-thread part: ptxas
+// (CUDA 13.0, sm_90a) then keeps one part in a uniform register and, beside a policy, encodes an
+// illegal instruction. Addresses through Swizzle end in an exclusive or and are safe.
 __device__ __forceinline__ void cp_async_16(unsigned smem, const void* global, int valid_bytes,
                                             unsigned long long policy) {
   asm volatile(
       "cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2, %3;" ::"r"(smem),
       "l"(global), "r"(valid_bytes), "l"(policy)
       : "memory");
+}
+
+// The same without a policy, always 16 bytes.
+__device__ __forceinline__ void cp_async_16(unsigned smem, const void* global) {
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(smem), "l"(global)
+               : "memory");
 }
 
 __device__ __forceinline__ void cp_async_commit() {

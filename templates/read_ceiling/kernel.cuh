@@ -4,8 +4,7 @@
 // A persistent grid; each block keeps a ring of contiguous chunks in flight through cp.async. A
 // thread only looks at the bytes that it copied itself, so the loop has no barrier.
 //
-// The ring's address goes through a shuffle: where ptxas (CUDA 13.0, sm_90a) keeps it in a uniform
-// register beside the cache policy, it encodes a cp.async that ends in an illegal instruction.
+// No cache policy: see ptx::cp_async_16.
 #pragma once
 
 #include "templates/common/ptx.cuh"
@@ -17,14 +16,14 @@ namespace qrow {
 
 template <ReadCeilingTuning kTuning>
 __device__ void issue_chunk(const ReadCeilingParams& params, unsigned stage,
-                            unsigned long long chunk, unsigned long long policy) {
+                            unsigned long long chunk) {
   constexpr unsigned kThreads = num_threads(kTuning);
 #pragma unroll
   for (int i = 0; i < kTuning.vectors_per_thread; ++i) {
     const unsigned place = (i * kThreads + threadIdx.x) * 16;
     const unsigned long long offset = chunk * chunk_bytes(kTuning) + place;
     if (offset < params.bytes) {
-      ptx::cp_async_16(stage + place, static_cast<const char*>(params.data) + offset, 16, policy);
+      ptx::cp_async_16(stage + place, static_cast<const char*>(params.data) + offset);
     }
   }
 }
@@ -35,12 +34,10 @@ __device__ void read_ceiling_kernel(const ReadCeilingParams& params) {
   const unsigned long long num_chunks =
       (params.bytes + chunk_bytes(kTuning) - 1) / chunk_bytes(kTuning);
 
-  const unsigned long long policy = ptx::evict_first_policy();
-  const unsigned smem = __shfl_sync(~0u, ptx::smem_address(ring), 0);
+  const unsigned smem = ptx::smem_address(ring);
   unsigned long long next = blockIdx.x;
   for (int stage = 0; stage < kTuning.num_stages - 1; ++stage, next += gridDim.x) {
-    if (next < num_chunks)
-      issue_chunk<kTuning>(params, smem + stage * chunk_bytes(kTuning), next, policy);
+    if (next < num_chunks) issue_chunk<kTuning>(params, smem + stage * chunk_bytes(kTuning), next);
     ptx::cp_async_commit();
   }
 
@@ -49,8 +46,7 @@ __device__ void read_ceiling_kernel(const ReadCeilingParams& params) {
   for (unsigned long long chunk = blockIdx.x; chunk < num_chunks;
        chunk += gridDim.x, next += gridDim.x) {
     const int refill = stage == 0 ? kTuning.num_stages - 1 : stage - 1;
-    if (next < num_chunks)
-      issue_chunk<kTuning>(params, smem + refill * chunk_bytes(kTuning), next, policy);
+    if (next < num_chunks) issue_chunk<kTuning>(params, smem + refill * chunk_bytes(kTuning), next);
     ptx::cp_async_commit();
     ptx::cp_async_wait<kTuning.num_stages - 1>();
     // One word of each thread's share: the copies are what is measured.
