@@ -113,6 +113,7 @@ int run(Arguments& arguments, Output& output) {
   const std::vector<std::string> files = arguments.values("--cases");
   const std::vector<std::string> against = arguments.values("--against");
   sweep.cases = cases_from(arguments.words(), files);
+  require_workloads(sweep.cases);
   for (const std::string& path : against) {
     for (PeerTiming& peer : read_peers(path)) sweep.peers.push_back(std::move(peer));
   }

@@ -63,6 +63,7 @@ int run(Arguments& arguments, Output& output) {
   if (cases.size() != 1)
     fail(Status::invalid_argument,
          "{} cases were given: 'qrow run' takes one, 'qrow bench' takes many", cases.size());
+  require_workloads(cases);
   const Case& c = cases.front();
 
   WorkbenchDevice device(ordinal, options);

@@ -23,4 +23,13 @@ std::vector<Case> cases_from(const std::vector<std::string>& words,
   return cases;
 }
 
+void require_workloads(const std::vector<Case>& cases) {
+  for (const Case& c : cases) {
+    if (!c.has_workload()) {
+      fail(Status::invalid_argument,
+           "'{}' has no workload to run: add batch= and len=", format_case(c));
+    }
+  }
+}
+
 }  // namespace qrow

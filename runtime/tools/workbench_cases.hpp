@@ -14,4 +14,8 @@ namespace qrow {
 std::vector<Case> cases_from(const std::vector<std::string>& words,
                              const std::vector<std::string>& files);
 
+// Throws Error(invalid_argument) for a case that names a spec alone: it can be compiled, but not
+// run.
+void require_workloads(const std::vector<Case>& cases);
+
 }  // namespace qrow

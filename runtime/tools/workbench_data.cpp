@@ -18,9 +18,6 @@ int element_bytes(int dtype) { return size_of(static_cast<DType>(dtype)); }
 long long pages_of(long long tokens, int page_size) { return (tokens + page_size - 1) / page_size; }
 
 void check_buildable(const Case& c) {
-  if (!c.has_workload()) {
-    fail(Status::invalid_argument, "'{}' has no workload: add batch= and len=", format_case(c));
-  }
   if (c.layout != "nhd" && c.layout != "hnd") {
     fail(Status::unsupported, "layout={}: the workbench builds nhd and hnd", c.layout);
   }

@@ -23,9 +23,9 @@ struct PoolStrides {
 
 class CaseData {
  public:
-  // `num_sets` pools of the same shape with different values, for cold caches. Throws
-  // Error(unsupported) naming what of the case the workbench cannot build, Error(out_of_memory)
-  // with the bytes needed and free.
+  // REQUIRES: a case with a workload. `num_sets` pools of the same shape with different values, for
+  // cold caches. Throws Error(unsupported) naming what of the case the workbench cannot build,
+  // Error(out_of_memory) with the bytes needed and free.
   CaseData(WorkbenchDevice& device, const Case& c, int num_sets = 1);
 
   const Case& description() const { return case_; }

@@ -7,12 +7,13 @@ namespace qrow {
 
 std::vector<PeerTiming> read_peers(const std::string& path) {
   const JsonReader json(path, read_file(path));
-  const std::optional<int> count = json.array_size("$");
-  if (!count)
+  if (json.type("$") != "array") {
     fail(Status::invalid_argument, "{}: a list of rows was expected, the file holds '{}'", path,
          json.type("$"));
+  }
+  const int count = json.array_size("$").value_or(0);
   std::vector<PeerTiming> peers;
-  for (int i = 0; i < *count; ++i) {
+  for (int i = 0; i < count; ++i) {
     const std::string row = fmt::format("$[{}]", i);
     const std::optional<std::string> line = json.text(row + ".case");
     const std::optional<std::string> method = json.text(row + ".method");

@@ -24,7 +24,7 @@ TEST_CASE(
   for (const char* line : {"heads=16/2 rows=4 out=f32 lse=e batch=4 len=30000,1200,64,7",
                            "heads=8/1 d=256 rows=8 kv=e4m3 out=f32 batch=2 len=144000,5000",
                            "heads=8/2 rows=2 out=f32 batch=4 len=3000,1200,64,7 splits=7"}) {
-    INFO(line);
+    INFO(std::string(line));
     const Case c = parse_case(line);
     CaseData data(gpu->device, c);
     const ApiPlan plan(gpu->context, c);

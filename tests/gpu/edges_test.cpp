@@ -34,7 +34,7 @@ TEST_CASE(
     const ApiPlan plan(gpu->context, c);
     qrow_args args = data.args();
     args.max_kv_len = 1000;
-    CHECK_MESSAGE(check_call(*gpu, plan, data, args) == "", line);
+    CHECK_MESSAGE(check_call(*gpu, plan, data, args) == "", std::string(line));
     CHECK((data.read_device_status() & QROW_DEVICE_KV_LEN_ABOVE_BOUND) != 0);
   }
 }

@@ -26,6 +26,12 @@ TEST_CASE("a command line without a case says how to write one") {
   CHECK_THROWS_AS(cases_from({"rows=4"}, {}), Error);
 }
 
+TEST_CASE("a case that is to run needs a batch and lengths") {
+  CHECK_THROWS_WITH_AS(require_workloads(cases_from({"heads=8/1"}, {})),
+                       doctest::Contains("add batch="), Error);
+  CHECK_NOTHROW(require_workloads(cases_from({"heads=8/1 batch=1 len=0"}, {})));
+}
+
 TEST_CASE("a single length counts for every request") {
   CHECK(expand_lens(parse_case("heads=8/1 batch=3 len=7")) == std::vector<int>{7, 7, 7});
   CHECK(expand_lens(parse_case("heads=8/1 batch=3 len=7,2x1")) == std::vector<int>{7, 1, 1});
