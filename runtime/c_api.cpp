@@ -16,13 +16,15 @@ constexpr const char* kCompiler = "g++ " __VERSION__;
 
 std::string build_info() {
   std::string all;
-  for (const SourceFile& file : template_sources()) all += fmt::format("{} {}\n", file.path, digest_of(file.text).hex());
-  return fmt::format("qrow {}.{}.{}, {}, templates {}", QROW_VERSION_MAJOR, QROW_VERSION_MINOR, QROW_VERSION_PATCH, kCompiler,
-                     digest_of(all).hex());
+  for (const SourceFile& file : template_sources())
+    all += fmt::format("{} {}\n", file.path, digest_of(file.text).hex());
+  return fmt::format("qrow {}.{}.{}, {}, templates {}", QROW_VERSION_MAJOR, QROW_VERSION_MINOR,
+                     QROW_VERSION_PATCH, kCompiler, digest_of(all).hex());
 }
 
 int within(const char* field, int value, int last) {
-  if (value < 0 || value > last) fail(Status::invalid_argument, "{} is {}: the values are 0 to {} (qrow.h)", field, value, last);
+  if (value < 0 || value > last)
+    fail(Status::invalid_argument, "{} is {}: the values are 0 to {} (qrow.h)", field, value, last);
   return value;
 }
 
@@ -37,7 +39,9 @@ ContextOptions to_options(const qrow_context_options& o) {
   const int cache_mode = within("cache_mode", o.cache_mode, QROW_CACHE_OFF);
   provider.cache_off = cache_mode == QROW_CACHE_OFF;
   provider.read_only = cache_mode == QROW_CACHE_READ_ONLY;
-  if (o.compile_deadline_ms < 0) fail(Status::invalid_argument, "compile_deadline_ms is {}: it must be at least 0", o.compile_deadline_ms);
+  if (o.compile_deadline_ms < 0)
+    fail(Status::invalid_argument, "compile_deadline_ms is {}: it must be at least 0",
+         o.compile_deadline_ms);
   provider.compile_deadline_ms = o.compile_deadline_ms;
   provider.log = log_of(o.log_level, o.log_callback, o.log_user);
   if (within("tune_mode", o.tune_mode, QROW_TUNE_OFF) == QROW_TUNE_FIRST_USE) {
@@ -66,7 +70,9 @@ using namespace qrow;
 
 extern "C" {
 
-uint32_t qrow_version(void) { return QROW_VERSION_MAJOR * 10000 + QROW_VERSION_MINOR * 100 + QROW_VERSION_PATCH; }
+uint32_t qrow_version(void) {
+  return QROW_VERSION_MAJOR * 10000 + QROW_VERSION_MINOR * 100 + QROW_VERSION_PATCH;
+}
 
 const char* qrow_build_info(void) {
   try {
@@ -77,7 +83,9 @@ const char* qrow_build_info(void) {
   }
 }
 
-const char* qrow_status_name(qrow_status status) { return status_name(static_cast<Status>(status)); }
+const char* qrow_status_name(qrow_status status) {
+  return status_name(static_cast<Status>(status));
+}
 
 qrow_status qrow_spec_parse(const char* line, qrow_spec* spec, qrow_workload* workload) {
   return guarded([&] {
@@ -90,13 +98,15 @@ qrow_status qrow_spec_parse(const char* line, qrow_spec* spec, qrow_workload* wo
 
 qrow_status qrow_spec_format(const qrow_spec* spec, char* line, size_t line_bytes) {
   return guarded([&] {
-    if (line == nullptr || line_bytes == 0) fail(Status::invalid_argument, "line is null or has no bytes: it is required");
+    if (line == nullptr || line_bytes == 0)
+      fail(Status::invalid_argument, "line is null or has no bytes: it is required");
     line[0] = '\0';
     qrow_spec storage;
     const std::string text = format_spec(to_spec(whole(spec, "spec", storage)));
     copy_text(text, line, line_bytes);
     if (text.size() >= line_bytes) {
-      fail(Status::invalid_argument, "the case line needs {} bytes with its end, {} were given", text.size() + 1, line_bytes);
+      fail(Status::invalid_argument, "the case line needs {} bytes with its end, {} were given",
+           text.size() + 1, line_bytes);
     }
   });
 }
@@ -115,14 +125,16 @@ qrow_status qrow_context_create(const qrow_context_options* options, qrow_contex
     qrow_context_options storage{};
     storage.struct_size = sizeof(storage);
     storage.device = QROW_DEVICE_CURRENT;
-    const qrow_context_options& known = options != nullptr ? whole(options, "options", storage) : storage;
+    const qrow_context_options& known =
+        options != nullptr ? whole(options, "options", storage) : storage;
     *context = new qrow_context(to_options(known));
   });
 }
 
 void qrow_context_destroy(qrow_context* context) { delete context; }
 
-qrow_status qrow_can_run(qrow_context* context, const qrow_spec* spec, char* reason, size_t reason_bytes) {
+qrow_status qrow_can_run(qrow_context* context, const qrow_spec* spec, char* reason,
+                         size_t reason_bytes) {
   copy_text("", reason, reason_bytes);
   return guarded([&] {
     qrow_spec storage;
@@ -131,12 +143,14 @@ qrow_status qrow_can_run(qrow_context* context, const qrow_spec* spec, char* rea
     const Support support = c.can_run(known);
     if (support) return;
     copy_text(support.reason, reason, reason_bytes);
-    fail(Status::unsupported, "no kernel family can run '{}' on {}: {}", format_spec(known), c.arch().name, support.reason);
+    fail(Status::unsupported, "no kernel family can run '{}' on {}: {}", format_spec(known),
+         c.arch().name, support.reason);
   });
 }
 
 qrow_status qrow_stats_get(qrow_context* context, qrow_stats* stats) {
-  return guarded([&] { hand_out(stats, "stats", require_pointer(context, "context").context.stats()); });
+  return guarded(
+      [&] { hand_out(stats, "stats", require_pointer(context, "context").context.stats()); });
 }
 
 }  // extern "C"

@@ -1,4 +1,5 @@
-// What the files of the C API share: the boundary that no exception crosses, and structs of older and newer callers.
+// What the files of the C API share: the boundary that no exception crosses, and structs of older
+// and newer callers.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,8 @@ struct qrow_plan {
 
 namespace qrow {
 
-// Called in a catch block: stores the text of the exception as this thread's last error and returns its status.
+// Called in a catch block: stores the text of the exception as this thread's last error and returns
+// its status.
 qrow_status status_of_current_exception() noexcept;
 
 template <typename Body>
@@ -43,11 +45,12 @@ T& require_pointer(T* pointer, const char* name) {
   return *pointer;
 }
 
-// Checks the struct_size of a caller's struct against ours of `size` bytes: not 0, and from a newer caller nothing may be
-// set that this library does not know.
+// Checks the struct_size of a caller's struct against ours of `size` bytes: not 0, and from a newer
+// caller nothing may be set that this library does not know.
 void check_struct(const void* given, std::size_t size, const char* name);
 
-// The caller's struct if it is of this very version, else a copy in `storage`, fields that the caller lacks being zero.
+// The caller's struct if it is of this very version, else a copy in `storage`, fields that the
+// caller lacks being zero.
 template <typename T>
 const T& whole(const T* given, const char* name, T& storage) {
   if (given != nullptr && given->struct_size == sizeof(T)) return *given;
@@ -61,7 +64,8 @@ const T& whole(const T* given, const char* name, T& storage) {
 // Writes as much of `value` as the caller's struct holds.
 template <typename T>
 void hand_out(T* to, const char* name, T value) {
-  check_struct(to, to != nullptr && to->struct_size > sizeof(T) ? to->struct_size : sizeof(T), name);
+  check_struct(to, to != nullptr && to->struct_size > sizeof(T) ? to->struct_size : sizeof(T),
+               name);
   value.struct_size = to->struct_size;
   std::memcpy(to, &value, to->struct_size < sizeof(T) ? to->struct_size : sizeof(T));
 }

@@ -27,13 +27,16 @@ void remember(const char* text) noexcept {
 
 LogLevel log_level_of(int level) {
   if (level != 0) {
-    if (level < QROW_LOG_ERROR || level > QROW_LOG_DEBUG) fail(Status::invalid_argument, "log_level is {}: the values are 0 to 4 (qrow.h)", level);
+    if (level < QROW_LOG_ERROR || level > QROW_LOG_DEBUG)
+      fail(Status::invalid_argument, "log_level is {}: the values are 0 to 4 (qrow.h)", level);
     return static_cast<LogLevel>(level);
   }
   const std::string name = env("QROW_LOG").value_or("warning");
   constexpr const char* kNames[] = {"error", "warning", "info", "debug"};
   const auto* const place = std::find(std::begin(kNames), std::end(kNames), name);
-  if (place == std::end(kNames)) fail(Status::invalid_argument, "QROW_LOG is '{}': the values are error, warning, info and debug", name);
+  if (place == std::end(kNames))
+    fail(Status::invalid_argument,
+         "QROW_LOG is '{}': the values are error, warning, info and debug", name);
   return static_cast<LogLevel>(place - std::begin(kNames) + 1);
 }
 
@@ -62,13 +65,15 @@ void check_struct(const void* given, std::size_t size, const char* name) {
   std::uint32_t struct_size = 0;
   std::memcpy(&struct_size, given, sizeof(struct_size));
   if (struct_size < sizeof(struct_size)) {
-    fail(Status::invalid_argument, "{}->struct_size is {}: set it to sizeof(*{})", name, struct_size, name);
+    fail(Status::invalid_argument, "{}->struct_size is {}: set it to sizeof(*{})", name,
+         struct_size, name);
   }
   const auto* bytes = static_cast<const unsigned char*>(given);
   for (std::size_t i = size; i < struct_size; ++i) {
     if (bytes[i] == 0) continue;
     fail(Status::invalid_argument,
-         "{}->struct_size is {}, this library ({}.{}.{}) knows {} bytes of it, and a field beyond them is set: use a newer libqrow "
+         "{}->struct_size is {}, this library ({}.{}.{}) knows {} bytes of it, and a field beyond "
+         "them is set: use a newer libqrow "
          "or leave the field 0",
          name, struct_size, QROW_VERSION_MAJOR, QROW_VERSION_MINOR, QROW_VERSION_PATCH, size);
   }
@@ -78,7 +83,8 @@ std::string text_or_empty(const char* text) { return text != nullptr ? text : ""
 
 std::vector<std::string> texts(const char* const* list, int count, const char* name) {
   if (count < 0) fail(Status::invalid_argument, "num_{} is {}: it must be at least 0", name, count);
-  if (count > 0 && list == nullptr) fail(Status::invalid_argument, "{} is null, but num_{} is {}", name, name, count);
+  if (count > 0 && list == nullptr)
+    fail(Status::invalid_argument, "{} is null, but num_{} is {}", name, name, count);
   std::vector<std::string> copies;
   for (int i = 0; i < count; ++i) {
     if (list[i] == nullptr) fail(Status::invalid_argument, "{}[{}] is null", name, i);
@@ -90,7 +96,9 @@ std::vector<std::string> texts(const char* const* list, int count, const char* n
 Log log_of(int level, qrow_log_callback callback, void* user) {
   const LogLevel known = log_level_of(level);
   if (callback == nullptr) return Log::to_stderr(known);
-  return Log(known, [callback, user](LogLevel of, const char* text) { callback(user, static_cast<qrow_log_level>(of), text); });
+  return Log(known, [callback, user](LogLevel of, const char* text) {
+    callback(user, static_cast<qrow_log_level>(of), text);
+  });
 }
 
 void copy_text(const std::string& text, char* to, std::size_t bytes) {

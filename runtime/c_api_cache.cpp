@@ -13,7 +13,9 @@ ProviderOptions to_options(const qrow_prewarm_options& o) {
   ProviderOptions options;
   options.cache_path = text_or_empty(o.cache_path);
   options.seed_paths = texts(o.seed_paths, o.num_seed_paths, "seed_paths");
-  if (o.compile_deadline_ms < 0) fail(Status::invalid_argument, "compile_deadline_ms is {}: it must be at least 0", o.compile_deadline_ms);
+  if (o.compile_deadline_ms < 0)
+    fail(Status::invalid_argument, "compile_deadline_ms is {}: it must be at least 0",
+         o.compile_deadline_ms);
   options.compile_deadline_ms = o.compile_deadline_ms;
   options.log = log_of(0, o.log_callback, o.log_user);
   return options;
@@ -92,14 +94,18 @@ using namespace qrow;
 
 extern "C" {
 
-qrow_status qrow_prewarm(const qrow_prewarm_options* options, const qrow_spec* specs, size_t num_specs, qrow_prewarm_callback callback,
-                         void* user, qrow_prewarm_report* report) {
+qrow_status qrow_prewarm(const qrow_prewarm_options* options, const qrow_spec* specs,
+                         size_t num_specs, qrow_prewarm_callback callback, void* user,
+                         qrow_prewarm_report* report) {
   return guarded([&] {
     qrow_prewarm_options storage;
     const qrow_prewarm_options& known = whole(options, "options", storage);
     std::vector<const Arch*> archs;
-    for (const std::string& name : texts(known.archs, known.num_archs, "archs")) archs.push_back(&arch_by_name(name));
-    if (archs.empty()) fail(Status::invalid_argument, "num_archs is 0: name at least one arch to compile for, such as sm_90a");
+    for (const std::string& name : texts(known.archs, known.num_archs, "archs"))
+      archs.push_back(&arch_by_name(name));
+    if (archs.empty())
+      fail(Status::invalid_argument,
+           "num_archs is 0: name at least one arch to compile for, such as sm_90a");
     if (report != nullptr) check_struct(report, report->struct_size, "report");
     const std::vector<PrewarmItem> items = list_prewarm(to_cases(specs, num_specs), archs);
     std::atomic<bool> cancel{false};
@@ -118,15 +124,20 @@ qrow_status qrow_prewarm(const qrow_prewarm_options* options, const qrow_spec* s
     const PrewarmTotals totals = prewarm(provider, items, run);
     if (report != nullptr) qrow::hand_out(report, "report", to_report(totals));
     if (totals.first_failure != Status::ok) throw Error(totals.first_failure, totals.first_message);
-    if (totals.cancelled) fail(Status::cancelled, "the callback cancelled the prewarm; what was made is kept");
+    if (totals.cancelled)
+      fail(Status::cancelled, "the callback cancelled the prewarm; what was made is kept");
   });
 }
 
-qrow_status qrow_tune(qrow_context*, const qrow_spec*, const qrow_workload*, const qrow_tune_options*, qrow_tune_result*) {
-  return guarded([] { fail(Status::unsupported, "the tuner is not built yet: the built-in defaults are used"); });
+qrow_status qrow_tune(qrow_context*, const qrow_spec*, const qrow_workload*,
+                      const qrow_tune_options*, qrow_tune_result*) {
+  return guarded([] {
+    fail(Status::unsupported, "the tuner is not built yet: the built-in defaults are used");
+  });
 }
 
-qrow_status qrow_cache_export(const char* cache_path, const char* file, const char* arch, qrow_cache_report* report) {
+qrow_status qrow_cache_export(const char* cache_path, const char* file, const char* arch,
+                              qrow_cache_report* report) {
   return guarded([&] {
     require_pointer(file, "file");
     ExportFilter filter;
@@ -142,7 +153,8 @@ qrow_status qrow_cache_import(const char* cache_path, const char* file, qrow_cac
   });
 }
 
-qrow_status qrow_cache_merge(const char* out_file, const char* const* files, int32_t num_files, qrow_cache_report* report) {
+qrow_status qrow_cache_merge(const char* out_file, const char* const* files, int32_t num_files,
+                             qrow_cache_report* report) {
   return guarded([&] {
     require_pointer(out_file, "out_file");
     hand_out(report, merge_caches(out_file, texts(files, num_files, "files")));

@@ -5,7 +5,9 @@
 
 namespace qrow {
 
-#define QROW_SAME(inside, outside) static_assert(static_cast<int>(inside) == outside, "an enumerator of qrow.h differs from its twin")
+#define QROW_SAME(inside, outside)                   \
+  static_assert(static_cast<int>(inside) == outside, \
+                "an enumerator of qrow.h differs from its twin")
 
 QROW_SAME(Status::ok, QROW_STATUS_OK);
 QROW_SAME(Status::invalid_argument, QROW_STATUS_INVALID_ARGUMENT);

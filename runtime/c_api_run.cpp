@@ -7,7 +7,8 @@ namespace {
 
 PlanWorkload to_workload(const Spec& spec, const qrow_workload& w) {
   const auto at_least_zero = [](const char* field, long long value) {
-    if (value < 0) fail(Status::invalid_argument, "workload.{} is {}: it must be at least 0", field, value);
+    if (value < 0)
+      fail(Status::invalid_argument, "workload.{} is {}: it must be at least 0", field, value);
   };
   at_least_zero("batch", w.batch);
   at_least_zero("rows", w.rows);
@@ -15,10 +16,18 @@ PlanWorkload to_workload(const Spec& spec, const qrow_workload& w) {
   at_least_zero("window", w.window);
   at_least_zero("splits", w.splits);
   if (w.rows > spec.max_rows) {
-    fail(Status::invalid_argument, "workload.rows is {}: the spec's max_rows is {}", w.rows, spec.max_rows);
+    fail(Status::invalid_argument, "workload.rows is {}: the spec's max_rows is {}", w.rows,
+         spec.max_rows);
   }
-  if (w.reserved != 0) fail(Status::invalid_argument, "workload.reserved is {}: it must be 0", w.reserved);
-  return {w.batch, w.rows, w.max_kv_len, w.window, w.splits, text_or_empty(w.family), text_or_empty(w.tuning)};
+  if (w.reserved != 0)
+    fail(Status::invalid_argument, "workload.reserved is {}: it must be 0", w.reserved);
+  return {w.batch,
+          w.rows,
+          w.max_kv_len,
+          w.window,
+          w.splits,
+          text_or_empty(w.family),
+          text_or_empty(w.tuning)};
 }
 
 qrow_plan_info info_of(const Pick& pick) {
@@ -45,7 +54,8 @@ using namespace qrow;
 
 extern "C" {
 
-qrow_status qrow_plan_create(qrow_context* context, const qrow_spec* spec, const qrow_workload* workload, qrow_plan** plan) {
+qrow_status qrow_plan_create(qrow_context* context, const qrow_spec* spec,
+                             const qrow_workload* workload, qrow_plan** plan) {
   return guarded([&] {
     require_pointer(plan, "plan") = nullptr;
     Context& c = require_pointer(context, "context").context;
@@ -66,24 +76,30 @@ qrow_status qrow_plan_create(qrow_context* context, const qrow_spec* spec, const
 void qrow_plan_destroy(qrow_plan* plan) { delete plan; }
 
 qrow_status qrow_plan_info_get(const qrow_plan* plan, qrow_plan_info* info) {
-  return guarded([&] { hand_out(info, "info", info_of(require_pointer(plan, "plan").plan->described())); });
+  return guarded(
+      [&] { hand_out(info, "info", info_of(require_pointer(plan, "plan").plan->described())); });
 }
 
-qrow_status qrow_plan_workspace_bytes(const qrow_plan* plan, int32_t batch, int64_t max_kv_len, size_t* bytes) {
+qrow_status qrow_plan_workspace_bytes(const qrow_plan* plan, int32_t batch, int64_t max_kv_len,
+                                      size_t* bytes) {
   return guarded([&] {
     require_pointer(bytes, "bytes") = 0;
     *bytes = require_pointer(plan, "plan").plan->workspace_bytes(batch, max_kv_len);
   });
 }
 
-qrow_status qrow_plan_run(const qrow_plan* plan, const qrow_args* args, void* workspace, size_t workspace_bytes, void* stream) {
+qrow_status qrow_plan_run(const qrow_plan* plan, const qrow_args* args, void* workspace,
+                          size_t workspace_bytes, void* stream) {
   return guarded([&] {
     qrow_args storage;
-    require_pointer(plan, "plan").plan->run(whole(args, "args", storage), workspace, workspace_bytes, static_cast<CUstream>(stream));
+    require_pointer(plan, "plan")
+        .plan->run(whole(args, "args", storage), workspace, workspace_bytes,
+                   static_cast<CUstream>(stream));
   });
 }
 
-qrow_status qrow_workspace_bytes(qrow_context* context, const qrow_spec* spec, int32_t batch, int64_t max_kv_len, size_t* bytes) {
+qrow_status qrow_workspace_bytes(qrow_context* context, const qrow_spec* spec, int32_t batch,
+                                 int64_t max_kv_len, size_t* bytes) {
   return guarded([&] {
     require_pointer(bytes, "bytes") = 0;
     qrow_spec storage;
@@ -92,33 +108,45 @@ qrow_status qrow_workspace_bytes(qrow_context* context, const qrow_spec* spec, i
   });
 }
 
-qrow_status qrow_decode(qrow_context* context, const qrow_spec* spec, const qrow_args* args, void* workspace, size_t workspace_bytes,
-                        void* stream) {
+qrow_status qrow_decode(qrow_context* context, const qrow_spec* spec, const qrow_args* args,
+                        void* workspace, size_t workspace_bytes, void* stream) {
   return guarded([&] {
     qrow_spec spec_storage;
     qrow_args args_storage;
     require_pointer(context, "context")
-        .context.decode(whole(spec, "spec", spec_storage), whole(args, "args", args_storage), workspace, workspace_bytes,
-                        static_cast<CUstream>(stream));
+        .context.decode(whole(spec, "spec", spec_storage), whole(args, "args", args_storage),
+                        workspace, workspace_bytes, static_cast<CUstream>(stream));
   });
 }
 
-// ---- Declared, refused by this version -------------------------------------------------------------------------------
+// ---- Declared, refused by this version
+// -------------------------------------------------------------------------------
 
 qrow_status qrow_plan_schedule_bytes(const qrow_plan*, int32_t, size_t*) {
-  return guarded([] { fail(Status::unsupported, "schedules made beforehand are not built yet: every run schedules inside its kernel"); });
+  return guarded([] {
+    fail(Status::unsupported,
+         "schedules made beforehand are not built yet: every run schedules inside its kernel");
+  });
 }
 
 qrow_status qrow_plan_schedule(const qrow_plan*, const qrow_args*, void*, size_t, void*) {
-  return guarded([] { fail(Status::unsupported, "schedules made beforehand are not built yet: pass args.schedule NULL"); });
+  return guarded([] {
+    fail(Status::unsupported,
+         "schedules made beforehand are not built yet: pass args.schedule NULL");
+  });
 }
 
 qrow_status qrow_workspace_prepare(qrow_context*, void*, size_t, void*) {
-  return guarded([] { fail(Status::unsupported, "prepared workspaces are not built yet: a run needs no preparation"); });
+  return guarded([] {
+    fail(Status::unsupported, "prepared workspaces are not built yet: a run needs no preparation");
+  });
 }
 
 qrow_status qrow_merge(qrow_context*, const qrow_merge_args*, void*) {
-  return guarded([] { fail(Status::unsupported, "qrow_merge is not built yet: the library merges the KV splits of its own calls only"); });
+  return guarded([] {
+    fail(Status::unsupported,
+         "qrow_merge is not built yet: the library merges the KV splits of its own calls only");
+  });
 }
 
 }  // extern "C"

@@ -31,12 +31,15 @@ ProviderOptions with_environment(ProviderOptions options) {
 
 struct Context::State {
   explicit State(const ContextOptions& options)
-      : log(options.provider.log), cache_only(options.provider.cache_only), provider(options.provider) {}
+      : log(options.provider.log),
+        cache_only(options.provider.cache_only),
+        provider(options.provider) {}
 
   const Log log;
   const bool cache_only;
   KernelProvider provider;
-  std::vector<const Arch*> archs;  // that the device can load, best first; the one asked for, offline
+  std::vector<const Arch*>
+      archs;  // that the device can load, best first; the one asked for, offline
   std::optional<DeviceInfo> device;
   std::shared_ptr<LaunchTarget> target;
   std::unique_ptr<KernelLoader> loader;
@@ -58,7 +61,8 @@ void Context::State::open_device(int ordinal) {
   device = query_device(driver, ordinal == QROW_DEVICE_CURRENT ? current_device(driver) : ordinal);
   archs = loadable_archs(device->major, device->minor);
   if (archs.empty()) {
-    fail(Status::no_device, "device {} ({}) has compute capability {}.{}: qrow has kernels from 8.0", device->ordinal,
+    fail(Status::no_device,
+         "device {} ({}) has compute capability {}.{}: qrow has kernels from 8.0", device->ordinal,
          device->name, device->major, device->minor);
   }
   target = std::make_shared<LaunchTarget>();
@@ -73,11 +77,14 @@ Context::Context(const ContextOptions& given) {
   options.provider = with_environment(options.provider);
   const bool offline = options.device == QROW_DEVICE_NONE;
   if (!offline && options.device < QROW_DEVICE_CURRENT) {
-    fail(Status::invalid_argument, "device is {}: give an ordinal, QROW_DEVICE_CURRENT (-1) or QROW_DEVICE_NONE (-2)", options.device);
+    fail(Status::invalid_argument,
+         "device is {}: give an ordinal, QROW_DEVICE_CURRENT (-1) or QROW_DEVICE_NONE (-2)",
+         options.device);
   }
   if (offline == options.arch.empty()) {
-    fail(Status::invalid_argument, "{}", offline ? "QROW_DEVICE_NONE needs an arch to compile for, such as sm_90a"
-                                                 : "an arch goes with QROW_DEVICE_NONE alone: a device has its own");
+    fail(Status::invalid_argument, "{}",
+         offline ? "QROW_DEVICE_NONE needs an arch to compile for, such as sm_90a"
+                 : "an arch goes with QROW_DEVICE_NONE alone: a device has its own");
   }
   state_ = std::make_unique<State>(options);
   if (offline) {
@@ -96,7 +103,9 @@ KernelProvider& Context::provider() { return state_->provider; }
 
 const DeviceInfo& Context::device() const {
   if (offline()) {
-    fail(Status::no_device, "this context is offline (QROW_DEVICE_NONE): it can be asked and can compile, but has no device to run on");
+    fail(Status::no_device,
+         "this context is offline (QROW_DEVICE_NONE): it can be asked and can compile, but has no "
+         "device to run on");
   }
   return *state_->device;
 }
@@ -105,7 +114,8 @@ Support Context::can_run(const Spec& spec) const {
   std::string reasons;
   for (const Verdict& verdict : ask_families(spec, arch(), bucket_of(spec, 0, 0, 0, 0))) {
     if (verdict.support) return Support::yes();
-    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", verdict.family->name(), verdict.support.reason);
+    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", verdict.family->name(),
+                           verdict.support.reason);
   }
   return Support::no("{}", reasons);
 }
@@ -116,9 +126,11 @@ std::unique_ptr<const Plan> Context::make_plan(const Spec& spec, const PlanWorkl
   return workload != nullptr ? state_->plan_for(spec, *workload) : state_->plan_for_all(spec);
 }
 
-std::unique_ptr<const Plan> Context::State::plan_for(const Spec& spec, const PlanWorkload& workload) {
-  const PickRequest request{spec, bucket_of(spec, workload.batch, workload.max_kv_len, workload.rows, workload.window),
-                            workload.family, workload.tuning};
+std::unique_ptr<const Plan> Context::State::plan_for(const Spec& spec,
+                                                     const PlanWorkload& workload) {
+  const PickRequest request{
+      spec, bucket_of(spec, workload.batch, workload.max_kv_len, workload.rows, workload.window),
+      workload.family, workload.tuning};
   std::shared_ptr<const Pick> pick;
   if (loader->capture_in_progress()) {
     pick = picker->pick_loaded(request);
@@ -127,9 +139,11 @@ std::unique_ptr<const Plan> Context::State::plan_for(const Spec& spec, const Pla
     pick = picker->pick(request);
   }
   if (workload.splits > 1 && !pick->launch.geometry.splits_kv) {
-    fail(Status::unsupported, "{} KV splits were forced, but family {} does not split", workload.splits, pick->choice.family->name());
+    fail(Status::unsupported, "{} KV splits were forced, but family {} does not split",
+         workload.splits, pick->choice.family->name());
   }
-  return std::make_unique<const Plan>(spec, target, std::vector{std::move(pick)}, workload.splits, 0);
+  return std::make_unique<const Plan>(spec, target, std::vector{std::move(pick)}, workload.splits,
+                                      0);
 }
 
 std::unique_ptr<const Plan> Context::State::plan_for_all(const Spec& spec) {
@@ -153,36 +167,42 @@ const std::vector<Geometry>& Context::State::geometries_of(const Spec& spec) {
 std::size_t Context::workspace_bytes(const Spec& spec, int batch, long long max_kv_len) const {
   const DeviceInfo& info = device();
   std::lock_guard lock(state_->mutex);
-  return workspace_bytes_over(state_->geometries_of(spec), {info.num_sms, spec.num_kv_heads, batch, max_kv_len, 0, 0});
+  return workspace_bytes_over(state_->geometries_of(spec),
+                              {info.num_sms, spec.num_kv_heads, batch, max_kv_len, 0, 0});
 }
 
-void Context::decode(const qrow_spec& raw, const qrow_args& args, void* workspace, std::size_t workspace_bytes, CUstream stream) {
+void Context::decode(const qrow_spec& raw, const qrow_args& args, void* workspace,
+                     std::size_t workspace_bytes, CUstream stream) {
   SpecPicks* known = state_->hits.find(raw);
   if (known == nullptr) {
     device();
     const Spec spec = to_spec(raw);
     check_args(spec, args);  // a wrong argument is told before anything compiles
-    choose(spec, arch(), bucket_of(spec, args.batch, args.max_kv_len, args.rows, args.window));  // or says why not
+    choose(
+        spec, arch(),
+        bucket_of(spec, args.batch, args.max_kv_len, args.rows, args.window));  // or says why not
     std::lock_guard lock(state_->mutex);
     known = &state_->hits.add(raw, spec);
   }
   const CheckedArgs checked = check_args(known->spec(), args);
   if (args.batch == 0) return;
-  const Bucket bucket = bucket_of(known->spec(), args.batch, args.max_kv_len, checked.rows, args.window);
+  const Bucket bucket =
+      bucket_of(known->spec(), args.batch, args.max_kv_len, checked.rows, args.window);
   const Pick* pick = known->at(bucket_index(bucket));
   if (pick == nullptr) pick = &state_->missed(*known, bucket, stream);
   run(*state_->target, known->spec(), pick->launch, checked, 0, workspace, workspace_bytes, stream);
 }
 
-// The slow half of decode: makes the pick of this call's bucket. Several threads may make the same one; the kernels
-// behind it are made once.
+// The slow half of decode: makes the pick of this call's bucket. Several threads may make the same
+// one; the kernels behind it are made once.
 const Pick& Context::State::missed(SpecPicks& known, const Bucket& bucket, CUstream stream) {
   const PickRequest request{known.spec(), bucket, "", ""};
   std::shared_ptr<const Pick> pick;
   if (loader->is_capturing(stream)) {
     pick = picker->pick_loaded(request);
     if (pick == nullptr) {
-      // A change of bucket must not break a capture: what this spec ran with before computes the same.
+      // A change of bucket must not break a capture: what this spec ran with before computes the
+      // same.
       if (const Pick* other = known.nearest(bucket)) return *other;
       picker->refuse_under_capture(request);
     }

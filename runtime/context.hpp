@@ -1,4 +1,5 @@
-// A context: a device (or, offline, an arch), the kernel provider and the kernels made so far. Any thread may use it.
+// A context: a device (or, offline, an arch), the kernel provider and the kernels made so far. Any
+// thread may use it.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +39,8 @@ class Context {
   std::size_t workspace_bytes(const Spec& spec, int batch, long long max_kv_len) const;
 
   // One call; `spec` as the caller gave it, struct_size whole. A hit does what Plan::run does.
-  void decode(const qrow_spec& spec, const qrow_args& args, void* workspace, std::size_t workspace_bytes,
-              CUstream stream);
+  void decode(const qrow_spec& spec, const qrow_args& args, void* workspace,
+              std::size_t workspace_bytes, CUstream stream);
 
   // struct_size is left 0.
   qrow_stats stats() const;

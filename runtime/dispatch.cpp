@@ -22,7 +22,8 @@ int power_class(long long value, int low, int count) {
 std::string all_reasons(const std::vector<Verdict>& verdicts) {
   std::string text;
   for (const Verdict& verdict : verdicts) {
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", verdict.family->name(), verdict.support.reason);
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", verdict.family->name(),
+                        verdict.support.reason);
   }
   return text.empty() ? "this build has no attention family" : text;
 }
@@ -32,12 +33,15 @@ const Family& forced_family(const Spec& spec, const Arch& arch, const std::strin
   if (family == nullptr || family->role() != Family::Role::attention) {
     std::string legal;
     for (const Family* each : families()) {
-      if (each->role() == Family::Role::attention) legal += fmt::format("{}{}", legal.empty() ? "" : ", ", each->name());
+      if (each->role() == Family::Role::attention)
+        legal += fmt::format("{}{}", legal.empty() ? "" : ", ", each->name());
     }
-    fail(Status::invalid_argument, "family '{}' was asked for; the attention families are: {}", name, legal);
+    fail(Status::invalid_argument, "family '{}' was asked for; the attention families are: {}",
+         name, legal);
   }
   if (const Support support = family->supports(spec, arch); !support) {
-    fail(Status::unsupported, "family {} cannot run '{}' on {}: {}", name, format_spec(spec), arch.name, support.reason);
+    fail(Status::unsupported, "family {} cannot run '{}' on {}: {}", name, format_spec(spec),
+         arch.name, support.reason);
   }
   return *family;
 }
@@ -55,7 +59,8 @@ void choose_combine(const Spec& spec, const Arch& arch, const Bucket& bucket, Ch
     choice.combine_tuning = family->default_tuning(spec, arch, bucket);
     return;
   }
-  fail(Status::unsupported, "no combine kernel can merge the KV splits of '{}' on {}: {}", format_spec(spec), arch.name, reason);
+  fail(Status::unsupported, "no combine kernel can merge the KV splits of '{}' on {}: {}",
+       format_spec(spec), arch.name, reason);
 }
 
 }  // namespace
@@ -76,7 +81,8 @@ std::vector<Verdict> ask_families(const Spec& spec, const Arch& arch, const Buck
 }
 
 bool same_kernels(const Choice& a, const Choice& b) {
-  return a.family == b.family && a.tuning == b.tuning && a.combine == b.combine && a.combine_tuning == b.combine_tuning;
+  return a.family == b.family && a.tuning == b.tuning && a.combine == b.combine &&
+         a.combine_tuning == b.combine_tuning;
 }
 
 Choice choose(const Spec& spec, const Arch& arch, const Bucket& bucket, const std::string& family,
@@ -87,8 +93,8 @@ Choice choose(const Spec& spec, const Arch& arch, const Bucket& bucket, const st
   } else {
     const std::vector<Verdict> verdicts = ask_families(spec, arch, bucket);
     if (verdicts.empty() || !verdicts.front().support) {
-      fail(Status::unsupported, "no kernel family can run '{}' on {}: {}", format_spec(spec), arch.name,
-           all_reasons(verdicts));
+      fail(Status::unsupported, "no kernel family can run '{}' on {}: {}", format_spec(spec),
+           arch.name, all_reasons(verdicts));
     }
     choice.family = verdicts.front().family;
   }
@@ -96,8 +102,8 @@ Choice choose(const Spec& spec, const Arch& arch, const Bucket& bucket, const st
   if (!tuning.empty()) {
     choice.tuning = parse_tuning(*choice.family, tuning, choice.tuning);
     if (const Support legal = choice.family->legal(spec, choice.tuning, arch); !legal) {
-      fail(Status::invalid_argument, "tuning '{}' is not legal for family {} on {}: {}", tuning, choice.family->name(),
-           arch.name, legal.reason);
+      fail(Status::invalid_argument, "tuning '{}' is not legal for family {} on {}: {}", tuning,
+           choice.family->name(), arch.name, legal.reason);
     }
   }
   if (!family.empty() || !tuning.empty()) choice.source = TuningSource::forced;
@@ -107,7 +113,8 @@ Choice choose(const Spec& spec, const Arch& arch, const Bucket& bucket, const st
 
 std::vector<Variant> variants_of(const Spec& spec, const Choice& choice, const Arch& arch) {
   std::vector<Variant> variants{choice.family->variant(spec, choice.tuning, arch)};
-  if (choice.combine != nullptr) variants.push_back(choice.combine->variant(spec, choice.combine_tuning, arch));
+  if (choice.combine != nullptr)
+    variants.push_back(choice.combine->variant(spec, choice.combine_tuning, arch));
   return variants;
 }
 
@@ -117,19 +124,24 @@ Bucket bucket_of(const Spec& spec, int batch, long long max_kv_len, int rows, lo
   const long long visible =
       spec.window != 0 && window > 0 ? std::min(max_kv_len, window + bucket.rows) : max_kv_len;
   bucket.batch = 1 << power_class(batch, 0, kBucketBatches);
-  bucket.kv_len = 1LL << (kSmallestLengthExponent + power_class(visible, kSmallestLengthExponent, kBucketLengths));
+  bucket.kv_len = 1LL << (kSmallestLengthExponent +
+                          power_class(visible, kSmallestLengthExponent, kBucketLengths));
   return bucket;
 }
 
 std::size_t bucket_index(const Bucket& bucket) {
   const int batch = power_class(bucket.batch, 0, kBucketBatches);
   const int length = power_class(bucket.kv_len, kSmallestLengthExponent, kBucketLengths);
-  return static_cast<std::size_t>(((bucket.rows - 1) * kBucketBatches + batch) * kBucketLengths + length);
+  return static_cast<std::size_t>(((bucket.rows - 1) * kBucketBatches + batch) * kBucketLengths +
+                                  length);
 }
 
 long long distance(const Bucket& a, const Bucket& b) {
-  const auto exponent = [](long long power) { return static_cast<long long>(std::bit_width(static_cast<unsigned long long>(power))); };
-  return std::llabs(exponent(a.batch) - exponent(b.batch)) + std::llabs(exponent(a.kv_len) - exponent(b.kv_len)) +
+  const auto exponent = [](long long power) {
+    return static_cast<long long>(std::bit_width(static_cast<unsigned long long>(power)));
+  };
+  return std::llabs(exponent(a.batch) - exponent(b.batch)) +
+         std::llabs(exponent(a.kv_len) - exponent(b.kv_len)) +
          std::llabs(static_cast<long long>(a.rows) - b.rows);
 }
 

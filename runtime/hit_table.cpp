@@ -9,7 +9,8 @@ namespace {
 constexpr std::size_t kFirstSlots = 64;
 
 static_assert(sizeof(qrow_spec) % 8 == 0, "the spec is hashed in words of 8 bytes");
-static_assert(sizeof(qrow_spec) == 18 * sizeof(std::int32_t), "padding would take part in the comparison");
+static_assert(sizeof(qrow_spec) == 18 * sizeof(std::int32_t),
+              "padding would take part in the comparison");
 
 std::size_t hash_of(const qrow_spec& spec) {
   std::uint64_t words[sizeof(qrow_spec) / 8];
@@ -24,7 +25,8 @@ std::size_t hash_of(const qrow_spec& spec) {
 
 }  // namespace
 
-SpecPicks::SpecPicks(const qrow_spec& raw, const Spec& spec) : raw_(raw), spec_(spec), picks_(all_buckets(spec).size()) {}
+SpecPicks::SpecPicks(const qrow_spec& raw, const Spec& spec)
+    : raw_(raw), spec_(spec), picks_(all_buckets(spec).size()) {}
 
 const Pick& SpecPicks::publish(std::size_t bucket, std::shared_ptr<const Pick> pick) {
   if (const Pick* earlier = at(bucket)) return *earlier;

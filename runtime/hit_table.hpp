@@ -1,7 +1,9 @@
-// The in-memory table behind qrow_decode: from the caller's own spec bytes and a bucket to a pick that is ready to launch.
+// The in-memory table behind qrow_decode: from the caller's own spec bytes and a bucket to a pick
+// that is ready to launch.
 //
-// Reading takes no lock and follows three atomic pointers. Writing is for one thread at a time (the context's miss path
-// holds its lock). Entries live as long as the table, so a reader never sees one disappear.
+// Reading takes no lock and follows three atomic pointers. Writing is for one thread at a time (the
+// context's miss path holds its lock). Entries live as long as the table, so a reader never sees
+// one disappear.
 #pragma once
 
 #include <atomic>
@@ -21,7 +23,9 @@ class SpecPicks {
   const qrow_spec& raw() const { return raw_; }
   const Spec& spec() const { return spec_; }
   std::size_t size() const { return picks_.size(); }
-  const Pick* at(std::size_t bucket) const { return picks_[bucket].load(std::memory_order_acquire); }
+  const Pick* at(std::size_t bucket) const {
+    return picks_[bucket].load(std::memory_order_acquire);
+  }
   // One writer at a time. Returns the pick that is there afterwards: an earlier one stays.
   const Pick& publish(std::size_t bucket, std::shared_ptr<const Pick> pick);
   // The pick of the bucket that is least far from `bucket`; null if there is none yet.
@@ -43,7 +47,8 @@ class HitTable {
   SpecPicks& add(const qrow_spec& raw, const Spec& spec);
 
  private:
-  using Slots = std::vector<std::atomic<SpecPicks*>>;  // open addressing, at most half full, a power of two long
+  using Slots = std::vector<std::atomic<SpecPicks*>>;  // open addressing, at most half full, a
+                                                       // power of two long
   static void place(Slots& slots, SpecPicks* entry);
 
   std::atomic<const Slots*> current_;

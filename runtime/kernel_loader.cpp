@@ -12,7 +12,8 @@ void KernelLoader::check_current_context() const {
   const int current = current_device(driver_);
   if (current != ordinal_) {
     fail(Status::invalid_argument,
-         "the current CUDA context is of device {}, this qrow context is of device {}: make a CUDA context of device {} current "
+         "the current CUDA context is of device {}, this qrow context is of device {}: make a CUDA "
+         "context of device {} current "
          "(cudaSetDevice, cuCtxSetCurrent)",
          current, ordinal_, ordinal_);
   }
@@ -21,7 +22,8 @@ void KernelLoader::check_current_context() const {
 bool KernelLoader::is_capturing(CUstream stream) const {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   const CUresult result = driver_->cuStreamIsCapturing(stream, &status);
-  if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return true;  // the legacy stream, while another is captured
+  if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+    return true;  // the legacy stream, while another is captured
   driver_.check(result, "cuStreamIsCapturing");
   return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
@@ -31,11 +33,14 @@ bool KernelLoader::capture_in_progress() const { return is_capturing(CU_STREAM_L
 std::shared_ptr<const Module> KernelLoader::load(const Cubin& cubin, int smem_bytes) {
   const auto begin = std::chrono::steady_clock::now();
   std::string refusal;
-  std::shared_ptr<const Module> module = Module::load(driver_, cubin.row.cubin, cubin.row.entry_name, smem_bytes, &refusal);
+  std::shared_ptr<const Module> module =
+      Module::load(driver_, cubin.row.cubin, cubin.row.entry_name, smem_bytes, &refusal);
   const auto spent = std::chrono::steady_clock::now() - begin;
-  load_microseconds_ += static_cast<unsigned long long>(std::chrono::duration_cast<std::chrono::microseconds>(spent).count());
+  load_microseconds_ += static_cast<unsigned long long>(
+      std::chrono::duration_cast<std::chrono::microseconds>(spent).count());
   if (module == nullptr) {
-    provider_.log()(LogLevel::warning, "kernel {} does not load: {}", cubin.key.digest.hex(), refusal);
+    provider_.log()(LogLevel::warning, "kernel {} does not load: {}", cubin.key.digest.hex(),
+                    refusal);
   } else {
     cubin_bytes_loaded_ += cubin.row.cubin.size();
   }

@@ -1,5 +1,5 @@
-// Kernels in the driver, one a key: asks the provider for cubins and keeps what it loaded as long as the context lives.
-// Owned by a context; any thread may use it. Not on the run path.
+// Kernels in the driver, one a key: asks the provider for cubins and keeps what it loaded as long
+// as the context lives. Owned by a context; any thread may use it. Not on the run path.
 #pragma once
 
 #include <atomic>
@@ -28,10 +28,12 @@ class KernelLoader {
   // Throws Error(invalid_argument) unless the current CUDA context is one of this loader's device.
   void check_current_context() const;
   bool is_capturing(CUstream stream) const;
-  // As far as it can be told without a stream: a capture that other streams of the context would join.
+  // As far as it can be told without a stream: a capture that other streams of the context would
+  // join.
   bool capture_in_progress() const;
 
-  // `case_line` is what to prewarm, for messages. Throws what KernelProvider::get throws, and Error(driver).
+  // `case_line` is what to prewarm, for messages. Throws what KernelProvider::get throws, and
+  // Error(driver).
   LoadedKernel get(const Variant& variant, const std::string& case_line);
   // Nothing unless it was loaded before.
   std::optional<LoadedKernel> find(const Variant& variant);

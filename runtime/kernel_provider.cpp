@@ -15,8 +15,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long a caller waits for another process that makes the same kernel before it makes it itself. Longer than any
-// compilation seen (2.2 s) by far: a wait that ends early only repeats work.
+// How long a caller waits for another process that makes the same kernel before it makes it itself.
+// Longer than any compilation seen (2.2 s) by far: a wait that ends early only repeats work.
 constexpr int kFlightWaitMs = 120'000;
 
 std::unique_ptr<KernelStore> open_store(const std::string& path, bool read_only, const Log& log) {
@@ -38,7 +38,8 @@ Layers open_layers(const ProviderOptions& options) {
   }
   for (const std::string& path : seed_paths) seeds.push_back(open_store(path, true, options.log));
   std::unique_ptr<KernelStore> user;
-  if (!options.cache_off) user = open_store(cache_path_or_default(options.cache_path), options.read_only, options.log);
+  if (!options.cache_off)
+    user = open_store(cache_path_or_default(options.cache_path), options.read_only, options.log);
   return Layers(std::move(seeds), std::move(user));
 }
 
@@ -49,7 +50,8 @@ std::string lock_folder_of(Layers& layers, const ProviderOptions& options) {
   return user->path() + ".locks";
 }
 
-Cubin made_from(const Key& key, const Variant& variant, const std::string& case_line, CompileResult&& result) {
+Cubin made_from(const Key& key, const Variant& variant, const std::string& case_line,
+                CompileResult&& result) {
   Cubin cubin;
   cubin.key = key;
   cubin.source = Source::compiled;
@@ -75,10 +77,14 @@ Cubin made_from(const Key& key, const Variant& variant, const std::string& case_
 
 const char* source_name(Source source) {
   switch (source) {
-    case Source::compiled: return "compiled";
-    case Source::user: return "user";
-    case Source::seed: return "seed";
-    case Source::memory: return "memory";
+    case Source::compiled:
+      return "compiled";
+    case Source::user:
+      return "user";
+    case Source::seed:
+      return "seed";
+    case Source::memory:
+      return "memory";
   }
   return "unknown";
 }
@@ -112,7 +118,7 @@ struct KernelProvider::State {
   Layers layers;
   SingleFlight flight;
   ProviderCounts counts;
-  std::mutex mutex;                 // of `memory` and `corrupt_seen`
+  std::mutex mutex;  // of `memory` and `corrupt_seen`
   std::map<Digest, Found> memory;
   std::int64_t corrupt_seen = 0;
 };
@@ -122,12 +128,15 @@ bool KernelProvider::State::acceptable(const Cubin& cubin, const Request& reques
   if (request.refresh && cubin.row.nvrtc_build != Nvrtc::get().build()) return false;
   if (!request.accept || request.accept(cubin)) return true;
   ++passed.refused;
-  options.log(LogLevel::warning, "kernel {} made by NVRTC {} was refused by the driver; trying the next", cubin.key.digest.hex(),
-              cubin.row.nvrtc_build);
+  options.log(LogLevel::warning,
+              "kernel {} made by NVRTC {} was refused by the driver; trying the next",
+              cubin.key.digest.hex(), cubin.row.nvrtc_build);
   return false;
 }
 
-KernelProvider::State::Found KernelProvider::State::search_memory(const Key& key, const Request& request, Passed& passed) {
+KernelProvider::State::Found KernelProvider::State::search_memory(const Key& key,
+                                                                  const Request& request,
+                                                                  Passed& passed) {
   Found found;
   {
     std::lock_guard lock(mutex);
@@ -141,7 +150,9 @@ KernelProvider::State::Found KernelProvider::State::search_memory(const Key& key
   return hit;
 }
 
-KernelProvider::State::Found KernelProvider::State::search_layers(const Key& key, const Request& request, Passed& passed) {
+KernelProvider::State::Found KernelProvider::State::search_layers(const Key& key,
+                                                                  const Request& request,
+                                                                  Passed& passed) {
   std::vector<Layers::Hit> hits = layers.find(key.digest, key.text);
   if (layers.user() != nullptr) {
     const std::int64_t corrupt = layers.user()->corrupt_seen();
@@ -165,7 +176,8 @@ KernelProvider::State::Found KernelProvider::State::search_layers(const Key& key
   return nullptr;
 }
 
-KernelProvider::State::Found KernelProvider::State::search(const Key& key, const Request& request, Passed& passed) {
+KernelProvider::State::Found KernelProvider::State::search(const Key& key, const Request& request,
+                                                           Passed& passed) {
   if (Found found = search_memory(key, request, passed)) return found;
   return search_layers(key, request, passed);
 }
@@ -182,10 +194,12 @@ void KernelProvider::State::count_miss(const Passed& passed) {
   }
 }
 
-KernelProvider::State::Found KernelProvider::State::compile_now(const Key& key, const Request& request) {
+KernelProvider::State::Found KernelProvider::State::compile_now(const Key& key,
+                                                                const Request& request) {
   const Variant& variant = *request.variant;
   const std::string hex = key.digest.hex();
-  options.log(LogLevel::info, "compiling {}: {} for {} ({})", hex, variant.family, variant.arch->name, request.case_line);
+  options.log(LogLevel::info, "compiling {}: {} for {} ({})", hex, variant.family,
+              variant.arch->name, request.case_line);
   CompileJob job;
   job.name = entry_name(variant, key);
   job.text = entry_text(variant, key);
@@ -207,13 +221,16 @@ KernelProvider::State::Found KernelProvider::State::compile_now(const Key& key, 
   ++counts.compiles;
   counts.compile_microseconds += static_cast<unsigned long long>(result.milliseconds * 1000);
   Cubin cubin = made_from(key, variant, request.case_line, std::move(result));
-  options.log(LogLevel::info, "compiled {} in {:.0f} ms: {} registers, {} spill bytes, {} bytes of shared memory", hex,
-              cubin.row.compile_ms, cubin.row.registers, cubin.row.spill_bytes, cubin.row.smem_bytes);
+  options.log(LogLevel::info,
+              "compiled {} in {:.0f} ms: {} registers, {} spill bytes, {} bytes of shared memory",
+              hex, cubin.row.compile_ms, cubin.row.registers, cubin.row.spill_bytes,
+              cubin.row.smem_bytes);
   store(cubin, request.pinned);
   Passed passed;
   if (request.accept && !request.accept(cubin)) {
     fail(Status::driver,
-         "kernel {}, compiled just now by NVRTC {} for {}, is refused by the CUDA driver: the driver is older than this "
+         "kernel {}, compiled just now by NVRTC {} for {}, is refused by the CUDA driver: the "
+         "driver is older than this "
          "NVRTC. Update the driver or name an older NVRTC in QROW_NVRTC.",
          hex, cubin.row.nvrtc_build, variant.arch->name);
   }
@@ -229,9 +246,12 @@ void KernelProvider::State::store(const Cubin& cubin, bool pinned) {
   std::string reason;
   if (user->put(row, &reason)) return;
   ++counts.cache_errors;
-  if (pinned) fail(Status::cache, "kernel {} could not be stored in '{}': {}", cubin.key.digest.hex(), user->path(), reason);
-  options.log(LogLevel::warning, "kernel {} could not be stored and lives as long as this context: {}", cubin.key.digest.hex(),
-              reason);
+  if (pinned)
+    fail(Status::cache, "kernel {} could not be stored in '{}': {}", cubin.key.digest.hex(),
+         user->path(), reason);
+  options.log(LogLevel::warning,
+              "kernel {} could not be stored and lives as long as this context: {}",
+              cubin.key.digest.hex(), reason);
 }
 
 // A prewarm makes thousands of kernels and needs none of them again.
@@ -243,7 +263,8 @@ KernelProvider::State::Found KernelProvider::State::remember(Cubin&& cubin, bool
   return found;
 }
 
-KernelProvider::KernelProvider(const ProviderOptions& options) : state_(std::make_unique<State>(options)) {}
+KernelProvider::KernelProvider(const ProviderOptions& options)
+    : state_(std::make_unique<State>(options)) {}
 KernelProvider::~KernelProvider() = default;
 
 std::shared_ptr<const Cubin> KernelProvider::get(const Request& request) {
@@ -253,12 +274,14 @@ std::shared_ptr<const Cubin> KernelProvider::get(const Request& request) {
   if (state_->options.cache_only || !request.may_compile) {
     state_->count_miss(passed);
     refuse(*request.variant, request.case_line,
-           state_->options.cache_only ? "is not in the cache, and jit_mode cache_only forbids compiling"
-                                      : "is not in the cache, and this request must not compile");
+           state_->options.cache_only
+               ? "is not in the cache, and jit_mode cache_only forbids compiling"
+               : "is not in the cache, and this request must not compile");
   }
   const auto cancelled = [&request] { return request.cancel != nullptr && request.cancel->load(); };
   const SingleFlight::Ticket ticket = state_->flight.enter(key.digest, kFlightWaitMs, cancelled);
-  if (cancelled()) fail(Status::cancelled, "cancelled before kernel {} was compiled", key.digest.hex());
+  if (cancelled())
+    fail(Status::cancelled, "cancelled before kernel {} was compiled", key.digest.hex());
   // Another caller may have made it since the first look, whether or not this one had to wait.
   State::Passed ignored;
   if (auto found = state_->search(key, request, ignored)) return found;
@@ -272,14 +295,17 @@ std::unique_ptr<Cubin> KernelProvider::peek(const Variant& variant) {
   if (hits.empty()) return nullptr;
   Layers::Hit& hit = hits.front();
   hit.row.cubin.clear();
-  return std::make_unique<Cubin>(Cubin{key, std::move(hit.row), hit.from_seed ? Source::seed : Source::user});
+  return std::make_unique<Cubin>(
+      Cubin{key, std::move(hit.row), hit.from_seed ? Source::seed : Source::user});
 }
 
-void KernelProvider::refuse(const Variant& variant, const std::string& case_line, const std::string& why) {
+void KernelProvider::refuse(const Variant& variant, const std::string& case_line,
+                            const std::string& why) {
   ++state_->counts.not_cached;
   const Key key = make_key(variant, template_digest(variant.family));
-  fail(Status::not_cached, "kernel {} ({} for {}) {}. Make it beforehand: qrow prewarm '{}' --arch {}", key.digest.hex(),
-       variant.family, variant.arch->name, why, case_line, variant.arch->name);
+  fail(Status::not_cached,
+       "kernel {} ({} for {}) {}. Make it beforehand: qrow prewarm '{}' --arch {}",
+       key.digest.hex(), variant.family, variant.arch->name, why, case_line, variant.arch->name);
 }
 
 void KernelProvider::count_memory_hit() { ++state_->counts.memory_hits; }

@@ -1,5 +1,6 @@
-// From a variant to its cubin: memory, seeds, user cache, compiler. Single flight per key inside the process and between
-// processes. Needs no driver. Used by contexts (which then load the cubin), by prewarm and by `qrow explain`.
+// From a variant to its cubin: memory, seeds, user cache, compiler. Single flight per key inside
+// the process and between processes. Needs no driver. Used by contexts (which then load the cubin),
+// by prewarm and by `qrow explain`.
 #pragma once
 
 #include <atomic>
@@ -30,7 +31,7 @@ struct Cubin {
 };
 
 struct ProviderOptions {
-  std::string cache_path;  // "": QROW_CACHE, else the user's folder
+  std::string cache_path;               // "": QROW_CACHE, else the user's folder
   std::vector<std::string> seed_paths;  // those of QROW_SEEDS follow
   bool cache_off = false;
   bool read_only = false;
@@ -40,8 +41,9 @@ struct ProviderOptions {
 };
 
 struct ProviderCounts {  // monotonic; read at any time
-  std::atomic<unsigned long long> memory_hits{0}, seed_hits{0}, user_hits{0}, compiles{0}, compile_failures{0}, not_cached{0},
-      miss_new_key{0}, miss_corrupt{0}, miss_refused_by_driver{0}, miss_cache_unavailable{0}, cache_errors{0};
+  std::atomic<unsigned long long> memory_hits{0}, seed_hits{0}, user_hits{0}, compiles{0},
+      compile_failures{0}, not_cached{0}, miss_new_key{0}, miss_corrupt{0},
+      miss_refused_by_driver{0}, miss_cache_unavailable{0}, cache_errors{0};
   std::atomic<unsigned long long> compile_microseconds{0};
 };
 
@@ -53,21 +55,25 @@ class KernelProvider {
   struct Request {
     const Variant* variant = nullptr;
     std::string case_line;  // for the row and for messages
-    bool pinned = false;    // prewarm: stored rows are not evicted, and a row that does not fit is an error
-    bool refresh = false;   // recompile where the stored row was made by another NVRTC build
+    bool pinned =
+        false;  // prewarm: stored rows are not evicted, and a row that does not fit is an error
+    bool refresh = false;     // recompile where the stored row was made by another NVRTC build
     bool may_compile = true;  // false: a miss throws Error(not_cached), as with cache_only
     const std::atomic<bool>* cancel = nullptr;
-    // Asked for each candidate cubin (the driver's word); false: try the next row, then compile. Null: accept.
+    // Asked for each candidate cubin (the driver's word); false: try the next row, then compile.
+    // Null: accept.
     std::function<bool(const Cubin&)> accept;
   };
-  // Throws Error: not_cached, no_compiler, compile_failed, deadline, cancelled; with `pinned` also cache.
+  // Throws Error: not_cached, no_compiler, compile_failed, deadline, cancelled; with `pinned` also
+  // cache.
   std::shared_ptr<const Cubin> get(const Request& request);
 
   // The stored row without cubin that get() would use, or null; never compiles, counts nothing.
   std::unique_ptr<Cubin> peek(const Variant& variant);
 
   // Throws Error(not_cached) with the key, `why` and the prewarm line, and counts it.
-  [[noreturn]] void refuse(const Variant& variant, const std::string& case_line, const std::string& why);
+  [[noreturn]] void refuse(const Variant& variant, const std::string& case_line,
+                           const std::string& why);
   // For callers that keep loaded kernels themselves.
   void count_memory_hit();
 

@@ -1,5 +1,6 @@
-// From the arguments of a call to kernel launches: the one place that checks qrow_args, sizes grids and the workspace and
-// fills DecodeParams. Everything here computes on plain numbers: no allocation, lock or driver query.
+// From the arguments of a call to kernel launches: the one place that checks qrow_args, sizes grids
+// and the workspace and fills DecodeParams. Everything here computes on plain numbers: no
+// allocation, lock or driver query.
 #pragma once
 
 #include <atomic>
@@ -37,8 +38,9 @@ struct GridQuery {
 // How many blocks take neighbouring heads side by side when nothing forces splits.
 int heads_abreast_on(const Geometry& attention, int num_sms, int num_kv_heads);
 
-// Throws Error(invalid_argument) where the grid would not fit the hardware's limits, Error(unsupported) for forced splits
-// of a family that does not split. `combine` may be null where `attention` does not split.
+// Throws Error(invalid_argument) where the grid would not fit the hardware's limits,
+// Error(unsupported) for forced splits of a family that does not split. `combine` may be null where
+// `attention` does not split.
 Grid grid_of(const Geometry& attention, const Geometry* combine, const GridQuery& query);
 
 // Bytes that such a launch needs; monotonic in batch and max_kv_len.
@@ -77,12 +79,12 @@ struct CheckedArgs {
 // Throws Error(invalid_argument or unsupported) naming the field.
 CheckedArgs check_args(const Spec& spec, const qrow_args& args);
 
-DecodeParams decode_params(const Spec& spec, const CheckedArgs& checked, const Geometry& geometry, const Grid& grid,
-                           void* workspace);
+DecodeParams decode_params(const Spec& spec, const CheckedArgs& checked, const Geometry& geometry,
+                           const Grid& grid, void* workspace);
 
 // Launches the attention kernel and, where the grid says so, combine. A batch of 0 does nothing.
 // Throws Error(workspace_too_small, invalid_argument, driver).
-void run(LaunchTarget& target, const Spec& spec, const Launch& launch, const CheckedArgs& checked, int splits,
-         void* workspace, std::size_t workspace_bytes, CUstream stream);
+void run(LaunchTarget& target, const Spec& spec, const Launch& launch, const CheckedArgs& checked,
+         int splits, void* workspace, std::size_t workspace_bytes, CUstream stream);
 
 }  // namespace qrow

@@ -18,8 +18,9 @@ std::string case_line_of(const PickRequest& request) {
 }
 
 bool same_geometry(const Geometry& a, const Geometry& b) {
-  return a.blocks_per_sm == b.blocks_per_sm && a.column_tiles == b.column_tiles && a.columns_per_tile == b.columns_per_tile &&
-         a.head_dim_v == b.head_dim_v && a.step_tokens == b.step_tokens && a.splits_kv == b.splits_kv;
+  return a.blocks_per_sm == b.blocks_per_sm && a.column_tiles == b.column_tiles &&
+         a.columns_per_tile == b.columns_per_tile && a.head_dim_v == b.head_dim_v &&
+         a.step_tokens == b.step_tokens && a.splits_kv == b.splits_kv;
 }
 
 KernelLaunch launch_of(const LoadedKernel& kernel, const Variant& variant) {
@@ -28,13 +29,14 @@ KernelLaunch launch_of(const LoadedKernel& kernel, const Variant& variant) {
 
 }  // namespace
 
-// The best arch's default, unless its kernels would have to be compiled and those of another arch that this device loads
-// lie ready (a cache filled for sm_80 on a device that prefers sm_86).
+// The best arch's default, unless its kernels would have to be compiled and those of another arch
+// that this device loads lie ready (a cache filled for sm_80 on a device that prefers sm_86).
 Picker::Candidate Picker::candidate(const PickRequest& request) {
   Candidate best;
   for (const Arch* arch : archs_) {
     if (best.arch != nullptr && is_made(request.spec, best)) break;
-    Candidate next{arch, choose(request.spec, *arch, request.bucket, request.family, request.tuning)};
+    Candidate next{arch,
+                   choose(request.spec, *arch, request.bucket, request.family, request.tuning)};
     if (best.arch == nullptr || is_made(request.spec, next)) best = std::move(next);
   }
   return best;
@@ -47,14 +49,18 @@ bool Picker::is_made(const Spec& spec, const Candidate& candidate) {
   });
 }
 
-// Where nothing may be compiled, the nearest bucket's pick whose kernels are there computes the same, perhaps slower.
+// Where nothing may be compiled, the nearest bucket's pick whose kernels are there computes the
+// same, perhaps slower.
 bool Picker::find_stand_in(const PickRequest& request, Candidate& candidate) {
   std::vector<Bucket> buckets = all_buckets(request.spec);
-  std::ranges::stable_sort(buckets, {}, [&](const Bucket& bucket) { return distance(bucket, request.bucket); });
+  std::ranges::stable_sort(buckets, {},
+                           [&](const Bucket& bucket) { return distance(bucket, request.bucket); });
   std::vector<Choice> asked{candidate.choice};
   for (const Bucket& bucket : buckets) {
     Candidate next{candidate.arch, choose(request.spec, *candidate.arch, bucket)};
-    if (std::ranges::any_of(asked, [&](const Choice& choice) { return same_kernels(choice, next.choice); })) continue;
+    if (std::ranges::any_of(
+            asked, [&](const Choice& choice) { return same_kernels(choice, next.choice); }))
+      continue;
     asked.push_back(next.choice);
     if (!is_made(request.spec, next)) continue;
     next.choice.source = TuningSource::nearest;
@@ -97,18 +103,22 @@ std::shared_ptr<const Pick> Picker::pick(const PickRequest& request) {
   Candidate chosen = candidate(request);
   const bool forced = chosen.choice.source == TuningSource::forced;
   if (cache_only_ && !forced && !is_made(request.spec, chosen) && find_stand_in(request, chosen)) {
-    loader_.provider().log()(LogLevel::info, "'{}' is served by {} ({}): the default's kernels are not in the cache",
-                             case_line_of(request), chosen.choice.family->name(),
-                             format_tuning(*chosen.choice.family, chosen.choice.tuning));
+    loader_.provider().log()(
+        LogLevel::info, "'{}' is served by {} ({}): the default's kernels are not in the cache",
+        case_line_of(request), chosen.choice.family->name(),
+        format_tuning(*chosen.choice.family, chosen.choice.tuning));
   }
   return make(request, chosen);
 }
 
 std::shared_ptr<const Pick> Picker::pick_loaded(const PickRequest& request) {
   for (const Arch* arch : archs_) {
-    const Candidate next{arch, choose(request.spec, *arch, request.bucket, request.family, request.tuning)};
+    const Candidate next{
+        arch, choose(request.spec, *arch, request.bucket, request.family, request.tuning)};
     const std::vector<Variant> variants = variants_of(request.spec, next.choice, *arch);
-    if (std::ranges::all_of(variants, [this](const Variant& v) { return loader_.find(v).has_value(); })) return make(request, next);
+    if (std::ranges::all_of(variants,
+                            [this](const Variant& v) { return loader_.find(v).has_value(); }))
+      return make(request, next);
   }
   return nullptr;
 }
@@ -118,7 +128,9 @@ void Picker::refuse_under_capture(const PickRequest& request) {
   const Choice choice = choose(request.spec, arch, request.bucket, request.family, request.tuning);
   for (const Variant& variant : variants_of(request.spec, choice, arch)) {
     if (loader_.find(variant)) continue;
-    loader_.provider().refuse(variant, case_line_of(request), "is not loaded, and nothing may be compiled or loaded while the stream is captured");
+    loader_.provider().refuse(
+        variant, case_line_of(request),
+        "is not loaded, and nothing may be compiled or loaded while the stream is captured");
   }
   fail(Status::internal, "a kernel was missing under stream capture and is there now");
 }
@@ -128,9 +140,11 @@ std::vector<std::shared_ptr<const Pick>> Picker::pick_all(const Spec& spec) {
   std::vector<std::shared_ptr<const Pick>> picks;
   for (const Bucket& bucket : all_buckets(spec)) {
     const Choice choice = choose(spec, *archs_.front(), bucket);
-    const auto known = std::ranges::find_if(made, [&](const auto& entry) { return same_kernels(entry.first, choice); });
-    if (known == made.end()) made.emplace_back(choice, pick({spec, bucket, "", ""}));
-    picks.push_back(known == made.end() ? made.back().second : known->second);
+    auto known = std::ranges::find_if(
+        made, [&](const auto& entry) { return same_kernels(entry.first, choice); });
+    if (known == made.end())
+      known = made.insert(made.end(), {choice, pick({spec, bucket, "", ""})});
+    picks.push_back(known->second);
   }
   return picks;
 }
@@ -141,8 +155,11 @@ std::vector<Geometry> serving_geometries(const Spec& spec, const std::vector<con
     for (const Bucket& bucket : all_buckets(spec)) {
       for (const Verdict& verdict : ask_families(spec, *arch, bucket)) {
         if (!verdict.support) continue;
-        const Geometry g = verdict.family->geometry(spec, verdict.family->default_tuning(spec, *arch, bucket), *arch);
-        if (std::ranges::none_of(geometries, [&](const Geometry& known) { return same_geometry(known, g); })) geometries.push_back(g);
+        const Geometry g = verdict.family->geometry(
+            spec, verdict.family->default_tuning(spec, *arch, bucket), *arch);
+        if (std::ranges::none_of(geometries,
+                                 [&](const Geometry& known) { return same_geometry(known, g); }))
+          geometries.push_back(g);
       }
     }
   }

@@ -1,5 +1,5 @@
-// A plan: for one spec on one device, the kernels of one workload or of every bucket, loaded. Immutable; any thread may
-// run it; it outlives its context.
+// A plan: for one spec on one device, the kernels of one workload or of every bucket, loaded.
+// Immutable; any thread may run it; it outlives its context.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct Pick {
   Launch launch;
   Choice choice;
   std::string tuning_text;
-  std::string key_hex;     // of the attention kernel
+  std::string key_hex;  // of the attention kernel
   const Arch* arch = nullptr;
   Source source = Source::compiled;  // of the attention kernel
   int registers = 0;
@@ -40,15 +40,16 @@ struct PlanWorkload {
 
 class Plan {
  public:
-  // `picks[i]` serves bucket i (bucket_index of dispatch.hpp); a single one serves all. `described` is the one that
-  // qrow_plan_info tells about.
-  Plan(const Spec& spec, std::shared_ptr<LaunchTarget> target, std::vector<std::shared_ptr<const Pick>> picks, int splits,
-       std::size_t described);
+  // `picks[i]` serves bucket i (bucket_index of dispatch.hpp); a single one serves all. `described`
+  // is the one that qrow_plan_info tells about.
+  Plan(const Spec& spec, std::shared_ptr<LaunchTarget> target,
+       std::vector<std::shared_ptr<const Pick>> picks, int splits, std::size_t described);
 
   const Spec& spec() const { return spec_; }
   const Pick& described() const { return *picks_[described_]; }
   std::size_t workspace_bytes(int batch, long long max_kv_len) const;
-  void run(const qrow_args& args, void* workspace, std::size_t workspace_bytes, CUstream stream) const;
+  void run(const qrow_args& args, void* workspace, std::size_t workspace_bytes,
+           CUstream stream) const;
 
  private:
   const Spec spec_;

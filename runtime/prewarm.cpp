@@ -32,7 +32,8 @@ std::vector<Choice> choices_of(const Case& c, const Arch& arch) {
   std::vector<Choice> choices;
   for (const Bucket& bucket : all_buckets(c.spec)) {
     Choice choice = choose(c.spec, arch, bucket, c.family, c.tuning);
-    if (std::ranges::none_of(choices, [&](const Choice& known) { return same_kernels(known, choice); })) {
+    if (std::ranges::none_of(choices,
+                             [&](const Choice& known) { return same_kernels(known, choice); })) {
       choices.push_back(std::move(choice));
     }
   }
@@ -59,7 +60,8 @@ class ItemList {
       for (const Choice& choice : choices) {
         for (Variant& variant : variants_of(c.spec, choice, arch)) {
           Key key = make_key(variant, template_digest(variant.family));
-          if (of_this_spec.insert(key.digest).second) add_kernel(c, arch, std::move(variant), std::move(key));
+          if (of_this_spec.insert(key.digest).second)
+            add_kernel(c, arch, std::move(variant), std::move(key));
         }
       }
     } catch (const Error& error) {
@@ -71,7 +73,8 @@ class ItemList {
 
  private:
   void add_kernel(const Case& c, const Arch& arch, Variant&& variant, Key&& key) {
-    const auto [place, first] = shard_of_.try_emplace(key.digest, static_cast<int>(shard_of_.size()) % shard_.count);
+    const auto [place, first] =
+        shard_of_.try_emplace(key.digest, static_cast<int>(shard_of_.size()) % shard_.count);
     if (place->second != shard_.index) return;
     PrewarmItem item;
     item.case_line = line_of(c);
@@ -114,13 +117,16 @@ class Pool {
     for (const PrewarmItem& item : items_) {
       if (item.refusal.empty() && !item.repeats) queue_.push_back(&jobs_.at(item.key.digest));
     }
-    const std::size_t wanted = static_cast<std::size_t>(run_.threads > 0 ? run_.threads : default_compile_threads());
+    const std::size_t wanted =
+        static_cast<std::size_t>(run_.threads > 0 ? run_.threads : default_compile_threads());
     std::vector<std::thread> threads;
-    for (std::size_t i = 1; i < std::min(wanted, queue_.size()); ++i) threads.emplace_back([this] { work(); });
+    for (std::size_t i = 1; i < std::min(wanted, queue_.size()); ++i)
+      threads.emplace_back([this] { work(); });
     work();
     for (std::thread& thread : threads) thread.join();
     if (failure_) std::rethrow_exception(failure_);
-    totals_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    totals_.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return totals_;
   }
 
@@ -244,9 +250,11 @@ int default_compile_threads() {
   return static_cast<int>(memory > 0 ? std::clamp(memory / kBytesPerCompile, 1LL, cores) : cores);
 }
 
-std::vector<PrewarmItem> list_prewarm(const std::vector<Case>& cases, const std::vector<const Arch*>& archs, const Shard& shard) {
+std::vector<PrewarmItem> list_prewarm(const std::vector<Case>& cases,
+                                      const std::vector<const Arch*>& archs, const Shard& shard) {
   if (shard.count < 1 || shard.index < 0 || shard.index >= shard.count) {
-    fail(Status::invalid_argument, "shard {}/{} was asked for: give i/n with 0 <= i < n", shard.index, shard.count);
+    fail(Status::invalid_argument, "shard {}/{} was asked for: give i/n with 0 <= i < n",
+         shard.index, shard.count);
   }
   ItemList list(shard);
   for (const Arch* arch : archs) {
@@ -255,7 +263,8 @@ std::vector<PrewarmItem> list_prewarm(const std::vector<Case>& cases, const std:
   return list.take();
 }
 
-PrewarmTotals prewarm(KernelProvider& provider, const std::vector<PrewarmItem>& items, const PrewarmRun& run) {
+PrewarmTotals prewarm(KernelProvider& provider, const std::vector<PrewarmItem>& items,
+                      const PrewarmRun& run) {
   return Pool(provider, items, run).run();
 }
 

@@ -1,5 +1,5 @@
-// Compiles into the cache every kernel that calls of the given cases may launch. Needs no GPU and no driver. The work
-// behind qrow_prewarm and `qrow prewarm`.
+// Compiles into the cache every kernel that calls of the given cases may launch. Needs no GPU and
+// no driver. The work behind qrow_prewarm and `qrow prewarm`.
 #pragma once
 
 #include <atomic>
@@ -18,11 +18,11 @@ namespace qrow {
 struct PrewarmItem {
   std::string case_line;  // canonical line of the spec
   const Arch* arch = nullptr;
-  std::string family;     // "" where refused
-  Variant variant;        // REQUIRES: not refused
+  std::string family;  // "" where refused
+  Variant variant;     // REQUIRES: not refused
   Key key;
-  bool repeats = false;   // an earlier item makes the same key
-  std::string refusal;    // each family's reason; "" where able
+  bool repeats = false;  // an earlier item makes the same key
+  std::string refusal;   // each family's reason; "" where able
   Status refusal_status = Status::ok;
 };
 
@@ -31,12 +31,15 @@ struct Shard {  // i of n: every n-th distinct key, so that n machines share a l
   int count = 1;
 };
 
-// For each case and arch: the kernels of every bucket's default, equal kernels of one spec once; a case that forces family
-// or tuning gives that choice's kernels. Kernels that an earlier spec already needed appear again, with `repeats` set.
-std::vector<PrewarmItem> list_prewarm(const std::vector<Case>& cases, const std::vector<const Arch*>& archs,
+// For each case and arch: the kernels of every bucket's default, equal kernels of one spec once; a
+// case that forces family or tuning gives that choice's kernels. Kernels that an earlier spec
+// already needed appear again, with `repeats` set.
+std::vector<PrewarmItem> list_prewarm(const std::vector<Case>& cases,
+                                      const std::vector<const Arch*>& archs,
                                       const Shard& shard = {});
 
-// What became of an item. Callbacks come one at a time, from several threads, in order of completion.
+// What became of an item. Callbacks come one at a time, from several threads, in order of
+// completion.
 struct PrewarmOutcome {
   int index = 0;  // of the item in the list
   int done = 0;   // items finished, this one included
@@ -67,7 +70,8 @@ struct PrewarmTotals {
 };
 
 // Goes on after an item that fails.
-PrewarmTotals prewarm(KernelProvider& provider, const std::vector<PrewarmItem>& items, const PrewarmRun& run);
+PrewarmTotals prewarm(KernelProvider& provider, const std::vector<PrewarmItem>& items,
+                      const PrewarmRun& run);
 
 // Compiler threads that cores and memory allow.
 int default_compile_threads();

@@ -10,7 +10,8 @@ int or_default(int value, int fallback) { return value != 0 ? value : fallback; 
 
 int enumerator(const char* field, int value, int last) {
   if (value < 0 || value > last) {
-    fail(Status::invalid_argument, "spec.{} is {}: the values are 0 to {} (qrow.h)", field, value, last);
+    fail(Status::invalid_argument, "spec.{} is {}: the values are 0 to {} (qrow.h)", field, value,
+         last);
   }
   return value;
 }
@@ -27,9 +28,12 @@ Spec to_spec(const qrow_spec& s) {
   spec.head_dim_v = or_default(s.head_dim_v, spec.head_dim);
   spec.max_rows = or_default(s.max_rows, 1);
   spec.page_size = or_default(s.page_size, 64);
-  spec.q_dtype = or_default(enumerator("q_dtype", s.q_dtype, QROW_DTYPE_INT8), static_cast<int>(DType::bf16));
-  spec.kv_dtype = or_default(enumerator("kv_dtype", s.kv_dtype, QROW_DTYPE_INT8), default_kv_dtype(spec.q_dtype));
-  spec.out_dtype = or_default(enumerator("out_dtype", s.out_dtype, QROW_DTYPE_INT8), static_cast<int>(DType::bf16));
+  spec.q_dtype =
+      or_default(enumerator("q_dtype", s.q_dtype, QROW_DTYPE_INT8), static_cast<int>(DType::bf16));
+  spec.kv_dtype = or_default(enumerator("kv_dtype", s.kv_dtype, QROW_DTYPE_INT8),
+                             default_kv_dtype(spec.q_dtype));
+  spec.out_dtype = or_default(enumerator("out_dtype", s.out_dtype, QROW_DTYPE_INT8),
+                              static_cast<int>(DType::bf16));
   const int scale = enumerator("scale", s.scale, QROW_SCALE_TOKEN_HEAD);
   spec.scale = scale != 0 ? static_cast<Scale>(scale) : default_scale(spec.kv_dtype);
   spec.mask = static_cast<Mask>(enumerator("mask", s.mask, QROW_MASK_LIMITS));
@@ -38,7 +42,8 @@ Spec to_spec(const qrow_spec& s) {
   spec.sinks = flag("sinks", s.sinks);
   spec.lse = static_cast<Lse>(enumerator("lse", s.lse, QROW_LSE_BASE_2));
   spec.partial = flag("partial", s.partial);
-  spec.numerics = static_cast<Numerics>(enumerator("numerics", s.numerics, QROW_NUMERICS_ROW_INVARIANT));
+  spec.numerics =
+      static_cast<Numerics>(enumerator("numerics", s.numerics, QROW_NUMERICS_ROW_INVARIANT));
   check_spec(spec);
   return spec;
 }

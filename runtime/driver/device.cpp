@@ -24,7 +24,8 @@ int current_device(const Driver& driver) {
   driver.check(driver->cuCtxGetCurrent(&context), "cuCtxGetCurrent");
   if (context == nullptr) {
     fail(Status::no_device,
-         "the calling thread has no current CUDA context: make one current (cudaSetDevice and cudaFree(0), "
+         "the calling thread has no current CUDA context: make one current (cudaSetDevice and "
+         "cudaFree(0), "
          "torch.cuda.init(), cuCtxSetCurrent), or name the device by its ordinal");
   }
   CUdevice device = 0;
@@ -35,8 +36,8 @@ int current_device(const Driver& driver) {
 DeviceInfo query_device(const Driver& driver, int ordinal) {
   const int count = device_count(driver);
   if (ordinal < 0 || ordinal >= count) {
-    fail(Status::no_device, "device {} was asked for; this machine has {} CUDA device{}{}", ordinal, count,
-         count == 1 ? "" : "s", count > 0 ? fmt::format(" (0 to {})", count - 1) : "");
+    fail(Status::no_device, "device {} was asked for; this machine has {} CUDA device{}{}", ordinal,
+         count, count == 1 ? "" : "s", count > 0 ? fmt::format(" (0 to {})", count - 1) : "");
   }
   CUdevice device = 0;
   driver.check(driver->cuDeviceGet(&device, ordinal), "cuDeviceGet");
@@ -48,8 +49,10 @@ DeviceInfo query_device(const Driver& driver, int ordinal) {
   info.major = attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   info.minor = attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   info.num_sms = attribute(driver, device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-  info.smem_per_block_bytes = attribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-  info.smem_per_sm_bytes = attribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+  info.smem_per_block_bytes =
+      attribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  info.smem_per_sm_bytes =
+      attribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
   info.l2_bytes = attribute(driver, device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
   info.sm_clock_khz = attribute(driver, device, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
   info.memory_clock_khz = attribute(driver, device, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);

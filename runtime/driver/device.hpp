@@ -1,4 +1,5 @@
-// What qrow asks a device once, when a context is made. Figures are those of the slice where MIG divides the chip.
+// What qrow asks a device once, when a context is made. Figures are those of the slice where MIG
+// divides the chip.
 #pragma once
 
 #include <string>
@@ -25,7 +26,8 @@ struct DeviceInfo {
 // Throws Error(no_device) naming the ordinal and how many devices there are.
 DeviceInfo query_device(const Driver& driver, int ordinal);
 
-// Ordinal of the device of the calling thread's current CUDA context. Throws Error(no_device) if there is none current.
+// Ordinal of the device of the calling thread's current CUDA context. Throws Error(no_device) if
+// there is none current.
 int current_device(const Driver& driver);
 int device_count(const Driver& driver);
 

@@ -42,7 +42,9 @@ void resolve(const DynLib& library, const char* name, Function& slot) {
   slot = address != nullptr ? reinterpret_cast<Function>(address) : &Missing<Function>::call;
 }
 
-std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+std::string version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
 
 }  // namespace
 
@@ -72,7 +74,8 @@ const Driver* Driver::load(std::string* why) {
   DynLib library = DynLib::open(asked, &reason);
   if (!library) {
     *why = fmt::format(
-        "the CUDA driver library '{}' could not be loaded ({}): install the NVIDIA driver, or name its libcuda.so in "
+        "the CUDA driver library '{}' could not be loaded ({}): install the NVIDIA driver, or name "
+        "its libcuda.so in "
         "QROW_LIBCUDA. Without a GPU use QROW_DEVICE_NONE or `qrow prewarm`.",
         asked, reason);
     return nullptr;
@@ -84,8 +87,10 @@ const Driver* Driver::load(std::string* why) {
 #undef QROW_DRIVER_FUNCTION
   driver.path_ = library.path();
   if (const CUresult result = functions.cuInit(0); result != CUDA_SUCCESS) {
-    *why = fmt::format("'{}' was loaded, but cuInit failed with {}: is there a GPU, and does its kernel driver run (nvidia-smi)?",
-                       driver.path_, driver.describe(result));
+    *why = fmt::format(
+        "'{}' was loaded, but cuInit failed with {}: is there a GPU, and does its kernel driver "
+        "run (nvidia-smi)?",
+        driver.path_, driver.describe(result));
     return nullptr;
   }
   if (functions.cuDriverGetVersion(&driver.version_) != CUDA_SUCCESS) driver.version_ = 0;
@@ -94,11 +99,13 @@ const Driver* Driver::load(std::string* why) {
 }
 
 void Driver::raise(CUresult result, const char* call) const {
-  if (result == CUDA_ERROR_OUT_OF_MEMORY) fail(Status::out_of_memory, "{} failed: {}", call, describe(result));
+  if (result == CUDA_ERROR_OUT_OF_MEMORY)
+    fail(Status::out_of_memory, "{} failed: {}", call, describe(result));
   const int since = introduced_in(call);
   if (result == CUDA_ERROR_NOT_FOUND && since > version_) {
-    fail(Status::driver, "{} is not in this CUDA driver: it came with {}, '{}' is {}. Update the NVIDIA driver.", call,
-         version_text(since), path_, version_text(version_));
+    fail(Status::driver,
+         "{} is not in this CUDA driver: it came with {}, '{}' is {}. Update the NVIDIA driver.",
+         call, version_text(since), path_, version_text(version_));
   }
   fail(Status::driver, "{} failed: {}", call, describe(result));
 }
@@ -108,7 +115,8 @@ std::string Driver::describe(CUresult result) const {
   const char* text = nullptr;
   functions_.cuGetErrorName(result, &name);
   functions_.cuGetErrorString(result, &text);
-  return fmt::format("{} ({})", name != nullptr ? name : fmt::format("CUresult {}", static_cast<int>(result)),
+  return fmt::format("{} ({})",
+                     name != nullptr ? name : fmt::format("CUresult {}", static_cast<int>(result)),
                      text != nullptr ? text : "no text");
 }
 

@@ -1,6 +1,6 @@
-// libcuda, found and loaded at run time. One instance serves the process and is never unloaded (the driver's threads
-// may outlive us). Any thread may use it. A function that the loaded driver lacks is a stub that fails, never a null
-// call: check() then tells which driver version brings it.
+// libcuda, found and loaded at run time. One instance serves the process and is never unloaded (the
+// driver's threads may outlive us). Any thread may use it. A function that the loaded driver lacks
+// is a stub that fails, never a null call: check() then tells which driver version brings it.
 #pragma once
 
 #include <string>
@@ -17,8 +17,9 @@ struct DriverFunctions {
 
 class Driver {
  public:
-  // Loads and initialises on the first call. QROW_LIBCUDA names the library, else libcuda.so.1 by the loader's search.
-  // Throws Error(no_device): no library (what was looked for), or no GPU. A failure is not remembered.
+  // Loads and initialises on the first call. QROW_LIBCUDA names the library, else libcuda.so.1 by
+  // the loader's search. Throws Error(no_device): no library (what was looked for), or no GPU. A
+  // failure is not remembered.
   static const Driver& get();
   // The same without throwing: null, and `*why` (may be null) says what is missing.
   static const Driver* try_get(std::string* why);
@@ -28,8 +29,8 @@ class Driver {
   int version() const { return version_; }  // 13000 for 13.0
   const std::string& path() const { return path_; }
 
-  // Throws Error(driver), or Error(out_of_memory), unless `result` is success: call, code name, driver's text.
-  // `call` is a name of driver_functions.def.
+  // Throws Error(driver), or Error(out_of_memory), unless `result` is success: call, code name,
+  // driver's text. `call` is a name of driver_functions.def.
   void check(CUresult result, const char* call) const {
     if (result != CUDA_SUCCESS) raise(result, call);
   }

@@ -20,11 +20,13 @@ PrimaryContext::~PrimaryContext() {
   driver_->cuDevicePrimaryCtxRelease_v2(device_);
 }
 
-DeviceBuffer::DeviceBuffer(const Driver& driver, std::size_t bytes) : driver_(&driver), bytes_(bytes) {
+DeviceBuffer::DeviceBuffer(const Driver& driver, std::size_t bytes)
+    : driver_(&driver), bytes_(bytes) {
   if (bytes == 0) return;
   if (const CUresult result = driver->cuMemAlloc_v2(&address_, bytes); result != CUDA_SUCCESS) {
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-      fail(Status::out_of_memory, "{} bytes of device memory were asked for and are not free", bytes);
+      fail(Status::out_of_memory, "{} bytes of device memory were asked for and are not free",
+           bytes);
     }
     driver.raise(result, "cuMemAlloc_v2");
   }
@@ -45,7 +47,8 @@ void DeviceBuffer::read(void* to, std::size_t bytes, std::size_t offset) const {
 }
 
 void DeviceBuffer::fill(unsigned char byte) {
-  if (bytes_ != 0) driver_->check((*driver_)->cuMemsetD8_v2(address_, byte, bytes_), "cuMemsetD8_v2");
+  if (bytes_ != 0)
+    driver_->check((*driver_)->cuMemsetD8_v2(address_, byte, bytes_), "cuMemsetD8_v2");
 }
 
 Stream::Stream(const Driver& driver) : driver_(driver) {
@@ -56,6 +59,8 @@ Stream::~Stream() {
   if (stream_ != nullptr) driver_->cuStreamDestroy_v2(stream_);
 }
 
-void Stream::synchronize() const { driver_.check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize"); }
+void Stream::synchronize() const {
+  driver_.check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
+}
 
 }  // namespace qrow

@@ -1,5 +1,6 @@
-// Owners of device memory, streams and the primary context, for the command line, tests and benchmarks. The library's
-// own calls allocate nothing on the device. Move-only; destructors ignore a driver that is shutting down.
+// Owners of device memory, streams and the primary context, for the command line, tests and
+// benchmarks. The library's own calls allocate nothing on the device. Move-only; destructors ignore
+// a driver that is shutting down.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,8 @@
 
 namespace qrow {
 
-// Makes a device's primary context current on this thread while it lives, as the CUDA runtime and PyTorch do.
+// Makes a device's primary context current on this thread while it lives, as the CUDA runtime and
+// PyTorch do.
 class PrimaryContext {
  public:
   PrimaryContext(const Driver& driver, int ordinal);

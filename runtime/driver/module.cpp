@@ -3,8 +3,9 @@
 namespace qrow {
 namespace {
 
-// The driver's word about the bytes, as against trouble of its own: another row of the cache, or a new compilation, may
-// do better. Which code a damaged image gives differs between drivers, INVALID_VALUE among them.
+// The driver's word about the bytes, as against trouble of its own: another row of the cache, or a
+// new compilation, may do better. Which code a damaged image gives differs between drivers,
+// INVALID_VALUE among them.
 bool refuses_image(CUresult result) {
   switch (result) {
     case CUDA_ERROR_INVALID_VALUE:
@@ -24,7 +25,8 @@ bool refuses_image(CUresult result) {
 }  // namespace
 
 std::unique_ptr<const Module> Module::load(const Driver& driver, std::span<const std::byte> cubin,
-                                           const std::string& kernel, int smem_bytes, std::string* refusal) {
+                                           const std::string& kernel, int smem_bytes,
+                                           std::string* refusal) {
   std::unique_ptr<Module> module(new Module(driver));
   driver.check(driver->cuCtxGetCurrent(&module->context_), "cuCtxGetCurrent");
   const auto refused = [&](CUresult result, const char* call) {
@@ -33,7 +35,8 @@ std::unique_ptr<const Module> Module::load(const Driver& driver, std::span<const
     *refusal = std::string(call) + " gave " + driver.describe(result);
     return true;
   };
-  if (refused(driver->cuLibraryLoadData(&module->library_, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+  if (refused(driver->cuLibraryLoadData(&module->library_, cubin.data(), nullptr, nullptr, 0,
+                                        nullptr, nullptr, 0),
               "cuLibraryLoadData")) {
     return nullptr;
   }
@@ -44,8 +47,10 @@ std::unique_ptr<const Module> Module::load(const Driver& driver, std::span<const
     return nullptr;
   }
   if (refused(found, "cuLibraryGetKernel")) return nullptr;
-  if (refused(driver->cuKernelGetFunction(&module->function_, handle), "cuKernelGetFunction")) return nullptr;
-  if (refused(driver->cuFuncSetAttribute(module->function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, smem_bytes),
+  if (refused(driver->cuKernelGetFunction(&module->function_, handle), "cuKernelGetFunction"))
+    return nullptr;
+  if (refused(driver->cuFuncSetAttribute(
+                  module->function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, smem_bytes),
               "cuFuncSetAttribute")) {
     return nullptr;
   }

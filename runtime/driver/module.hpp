@@ -1,4 +1,5 @@
-// One cubin in the driver with its one kernel, ready to launch. Immutable; any thread may launch it.
+// One cubin in the driver with its one kernel, ready to launch. Immutable; any thread may launch
+// it.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +13,13 @@ namespace qrow {
 
 class Module {
  public:
-  // Loads `cubin`, finds `kernel` and brings both into the current CUDA context now: the lazy load of a first launch
-  // would take the context's lock, and is illegal under stream capture. Allows `smem_bytes` of dynamic shared memory.
-  // Null if the driver refuses the bytes, `*refusal` says how; other trouble throws Error(driver).
-  // REQUIRES: a current CUDA context.
+  // Loads `cubin`, finds `kernel` and brings both into the current CUDA context now: the lazy load
+  // of a first launch would take the context's lock, and is illegal under stream capture. Allows
+  // `smem_bytes` of dynamic shared memory. Null if the driver refuses the bytes, `*refusal` says
+  // how; other trouble throws Error(driver). REQUIRES: a current CUDA context.
   static std::unique_ptr<const Module> load(const Driver& driver, std::span<const std::byte> cubin,
-                                            const std::string& kernel, int smem_bytes, std::string* refusal);
+                                            const std::string& kernel, int smem_bytes,
+                                            std::string* refusal);
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;

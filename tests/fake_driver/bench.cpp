@@ -17,7 +17,8 @@ namespace {
 // Before anything of qrow runs: the driver library is chosen once a process.
 const bool environment_is_set = [] {
   setenv("QROW_LIBCUDA", QROW_FAKE_CUDA, 1);
-  for (const char* name : {"QROW_CACHE", "QROW_SEEDS", "QROW_JIT", "QROW_LOG", "QROW_DUMP"}) unsetenv(name);
+  for (const char* name : {"QROW_CACHE", "QROW_SEEDS", "QROW_JIT", "QROW_LOG", "QROW_DUMP"})
+    unsetenv(name);
   return true;
 }();
 
@@ -37,7 +38,8 @@ void start_machine(const fake_cuda::Machine& machine) {
 void make_current(int device) {
   const Driver& driver = Driver::get();
   CUcontext context = nullptr;
-  if (device >= 0) driver.check(driver->cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
+  if (device >= 0)
+    driver.check(driver->cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
   driver.check(driver->cuCtxSetCurrent(context), "cuCtxSetCurrent");
 }
 

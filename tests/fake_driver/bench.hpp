@@ -1,5 +1,5 @@
-// What the tests with the stand-in driver share: a machine, a cache file filled with images that it accepts, and arguments
-// of a call that are right until a test spoils one.
+// What the tests with the stand-in driver share: a machine, a cache file filled with images that it
+// accepts, and arguments of a call that are right until a test spoils one.
 #pragma once
 
 #include <string>
@@ -43,6 +43,7 @@ struct TestContext {
 qrow_args args_of(const qrow_spec& spec, int batch, long long max_kv_len);
 // 256-byte aligned, as large as any test needs.
 void* workspace();
-inline constexpr std::size_t kWorkspaceBytes = std::size_t{1} << 30;  // never touched: the stand-in runs no kernel
+inline constexpr std::size_t kWorkspaceBytes = std::size_t{1}
+                                               << 30;  // never touched: the stand-in runs no kernel
 
 }  // namespace qrow

@@ -87,7 +87,8 @@ TEST_CASE("an offline context needs an arch, answers, and touches no driver") {
   CHECK(qrow_plan_create(context, &spec, nullptr, &plan) == QROW_STATUS_NO_DEVICE);
   CHECK(has(qrow_last_error(), "offline"));
   const qrow_args args = args_of(spec, 1, 100);
-  CHECK(qrow_decode(context, &spec, &args, workspace(), kWorkspaceBytes, nullptr) == QROW_STATUS_NO_DEVICE);
+  CHECK(qrow_decode(context, &spec, &args, workspace(), kWorkspaceBytes, nullptr) ==
+        QROW_STATUS_NO_DEVICE);
   std::size_t bytes = 1;
   CHECK(qrow_workspace_bytes(context, &spec, 1, 100, &bytes) == QROW_STATUS_NO_DEVICE);
   CHECK(bytes == 0);
@@ -119,7 +120,8 @@ TEST_CASE("QROW_JIT can forbid compiling and its value is checked") {
   unsetenv("QROW_JIT");
   const qrow_spec spec = spec_of();
   const qrow_args args = args_of(spec, 1, 100);
-  CHECK(qrow_decode(test.context, &spec, &args, workspace(), kWorkspaceBytes, nullptr) == QROW_STATUS_NOT_CACHED);
+  CHECK(qrow_decode(test.context, &spec, &args, workspace(), kWorkspaceBytes, nullptr) ==
+        QROW_STATUS_NOT_CACHED);
 }
 
 TEST_CASE("a plan is refused where the current CUDA context is of another device") {

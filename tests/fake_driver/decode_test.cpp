@@ -23,7 +23,8 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-qrow_status decode(const TestContext& test, const qrow_spec& spec, const qrow_args& args, void* stream = nullptr) {
+qrow_status decode(const TestContext& test, const qrow_spec& spec, const qrow_args& args,
+                   void* stream = nullptr) {
   return qrow_decode(test.context, &spec, &args, workspace(), kWorkspaceBytes, stream);
 }
 
@@ -83,7 +84,8 @@ TEST_CASE("grids, shared memory and parameters are those of the choice") {
   CHECK(attention->stream == stream);
   CHECK(!attention->overlaps);
   CHECK(combine->grid_x == std::min(3LL * heads, blocks));
-  CHECK(combine->grid_y == static_cast<unsigned>((g.columns_per_tile + c.columns_per_tile - 1) / c.columns_per_tile));
+  CHECK(combine->grid_y ==
+        static_cast<unsigned>((g.columns_per_tile + c.columns_per_tile - 1) / c.columns_per_tile));
   CHECK(combine->threads == static_cast<unsigned>(c.threads));
   CHECK(combine->overlaps);
   const DecodeParams& p = attention->params;
@@ -104,7 +106,8 @@ TEST_CASE("grids, shared memory and parameters are those of the choice") {
   CHECK(p.k_scale_head_stride == 0);
   const WorkspaceLayout layout = workspace_layout(blocks, g.columns_per_tile, g.head_dim_v);
   CHECK(p.partial_o == workspace());
-  CHECK(reinterpret_cast<char*>(p.merge_records) - static_cast<char*>(workspace()) == layout.merge_records);
+  CHECK(reinterpret_cast<char*>(p.merge_records) - static_cast<char*>(workspace()) ==
+        layout.merge_records);
 }
 
 TEST_CASE("a call whose requests are no longer than a step launches no combine kernel") {
@@ -128,7 +131,8 @@ TEST_CASE("a batch of 0 is a legal call that launches nothing") {
   CHECK(fake_cuda_launches() == 0);
 }
 
-TEST_CASE("QROW_RUN_PDL launches the attention kernel as a programmatic dependant, where the arch can") {
+TEST_CASE(
+    "QROW_RUN_PDL launches the attention kernel as a programmatic dependant, where the arch can") {
   for (const bool hopper : {true, false}) {
     start_machine({.major = hopper ? 9 : 8, .minor = 0});
     TemporaryFolder folder;
@@ -152,7 +156,8 @@ TEST_CASE("cache_only names the missing kernel and the line that makes it") {
   const std::string text = qrow_last_error();
   CHECK(has(text, "qrow prewarm 'heads=64/8 rows=4 kv=e4m3' --arch sm_90a"));
   bool names_a_key = false;
-  for (const PrewarmItem& item : items_of(kLine)) names_a_key |= text.find(item.key.digest.hex()) != std::string::npos;
+  for (const PrewarmItem& item : items_of(kLine))
+    names_a_key |= text.find(item.key.digest.hex()) != std::string::npos;
   CHECK(names_a_key);
   CHECK(test.stats().not_cached == 1);
   CHECK(test.stats().miss_new_key == 1);
@@ -210,11 +215,13 @@ TEST_CASE("a hit asks the driver for nothing but launches") {
   REQUIRE(decode(test, spec, args) == QROW_STATUS_OK);
   const int all = fake_cuda::fake_cuda_all_calls();
   const int launches = fake_cuda_calls("cuLaunchKernelEx");
-  const int checks = fake_cuda_calls("cuCtxGetCurrent");  // debug builds compare the context on each run
+  const int checks =
+      fake_cuda_calls("cuCtxGetCurrent");  // debug builds compare the context on each run
   REQUIRE(decode(test, spec, args) == QROW_STATUS_OK);
   const int launched = fake_cuda_calls("cuLaunchKernelEx") - launches;
   CHECK(launched == 2);
-  CHECK(fake_cuda::fake_cuda_all_calls() - all == launched + fake_cuda_calls("cuCtxGetCurrent") - checks);
+  CHECK(fake_cuda::fake_cuda_all_calls() - all ==
+        launched + fake_cuda_calls("cuCtxGetCurrent") - checks);
 #ifdef NDEBUG
   CHECK(fake_cuda_calls("cuCtxGetCurrent") == checks);
 #endif
@@ -239,11 +246,13 @@ TEST_CASE("a workspace one byte short is told with the bytes needed and given") 
   CHECK(general >= exact);
   const qrow_args args = args_of(spec, 128, 2048);
   CHECK(qrow_plan_run(plan, &args, workspace(), exact, nullptr) == QROW_STATUS_OK);
-  CHECK(qrow_plan_run(plan, &args, workspace(), exact - 1, nullptr) == QROW_STATUS_WORKSPACE_TOO_SMALL);
+  CHECK(qrow_plan_run(plan, &args, workspace(), exact - 1, nullptr) ==
+        QROW_STATUS_WORKSPACE_TOO_SMALL);
   CHECK(has(qrow_last_error(), std::to_string(exact)));
   CHECK(has(qrow_last_error(), std::to_string(exact - 1)));
   CHECK(qrow_plan_run(plan, &args, nullptr, exact, nullptr) == QROW_STATUS_INVALID_ARGUMENT);
-  CHECK(qrow_plan_run(plan, &args, static_cast<char*>(workspace()) + 16, exact, nullptr) == QROW_STATUS_INVALID_ARGUMENT);
+  CHECK(qrow_plan_run(plan, &args, static_cast<char*>(workspace()) + 16, exact, nullptr) ==
+        QROW_STATUS_INVALID_ARGUMENT);
   CHECK(has(qrow_last_error(), "256"));
   qrow_plan_destroy(plan);
 }

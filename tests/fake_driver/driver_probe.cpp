@@ -1,5 +1,5 @@
-// Makes a context on device 0 and calls once, with kernels from the cache of QROW_CACHE alone; prints the status and text
-// of the first failure. Run by driver_test.cpp with different drivers.
+// Makes a context on device 0 and calls once, with kernels from the cache of QROW_CACHE alone;
+// prints the status and text of the first failure. Run by driver_test.cpp with different drivers.
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -22,7 +22,8 @@ int main() {
   options.device = 0;
   options.jit_mode = QROW_JIT_CACHE_ONLY;
   qrow_context* context = nullptr;
-  if (const qrow_status status = qrow_context_create(&options, &context); status != QROW_STATUS_OK) return tell("context", status);
+  if (const qrow_status status = qrow_context_create(&options, &context); status != QROW_STATUS_OK)
+    return tell("context", status);
   const qrow::PrimaryContext primary(qrow::Driver::get(), 0);
   qrow_spec spec{};
   spec.struct_size = sizeof(spec);

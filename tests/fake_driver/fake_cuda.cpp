@@ -1,4 +1,5 @@
-// A stand-in for libcuda: records calls, keeps device memory on the host, fails on demand. It runs no kernel.
+// A stand-in for libcuda: records calls, keeps device memory on the host, fails on demand. It runs
+// no kernel.
 #include "tests/fake_driver/fake_cuda.hpp"
 
 #include <atomic>
@@ -49,7 +50,8 @@ struct Library {
 // What every entry point does first: counts, and fails where that was asked.
 CUresult enter(const char* symbol) {
   if (quiet.load(std::memory_order_relaxed)) {
-    (std::strcmp(symbol, "cuLaunchKernelEx") == 0 ? quiet_launches : quiet_others).fetch_add(1, std::memory_order_relaxed);
+    (std::strcmp(symbol, "cuLaunchKernelEx") == 0 ? quiet_launches : quiet_others)
+        .fetch_add(1, std::memory_order_relaxed);
     return CUDA_SUCCESS;
   }
   World& w = world();
@@ -69,17 +71,27 @@ CUcontext context_of(int device) {
   static char contexts[16];
   return reinterpret_cast<CUcontext>(&contexts[device]);
 }
-int device_of(CUcontext context) { return static_cast<int>(reinterpret_cast<char*>(context) - reinterpret_cast<char*>(context_of(0))); }
+int device_of(CUcontext context) {
+  return static_cast<int>(reinterpret_cast<char*>(context) -
+                          reinterpret_cast<char*>(context_of(0)));
+}
 
 int attribute_of(const Machine& m, CUdevice_attribute which) {
   switch (which) {
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: return m.major;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return m.minor;
-    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: return m.num_sms;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: return 232448;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: return 233472;
-    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: return 50 << 20;
-    default: return 1;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+      return m.major;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+      return m.minor;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+      return m.num_sms;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+      return 232448;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
+      return 233472;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
+      return 50 << 20;
+    default:
+      return 1;
   }
 }
 
@@ -157,14 +169,30 @@ CUresult cuDriverGetVersion(int* version) {
 }
 CUresult cuGetErrorName(CUresult error, const char** text) {
   switch (error) {
-    case CUDA_ERROR_INVALID_VALUE: *text = "CUDA_ERROR_INVALID_VALUE"; break;
-    case CUDA_ERROR_OUT_OF_MEMORY: *text = "CUDA_ERROR_OUT_OF_MEMORY"; break;
-    case CUDA_ERROR_NO_DEVICE: *text = "CUDA_ERROR_NO_DEVICE"; break;
-    case CUDA_ERROR_INVALID_IMAGE: *text = "CUDA_ERROR_INVALID_IMAGE"; break;
-    case CUDA_ERROR_NO_BINARY_FOR_GPU: *text = "CUDA_ERROR_NO_BINARY_FOR_GPU"; break;
-    case CUDA_ERROR_NOT_FOUND: *text = "CUDA_ERROR_NOT_FOUND"; break;
-    case CUDA_ERROR_UNKNOWN: *text = "CUDA_ERROR_UNKNOWN"; break;
-    default: *text = nullptr; return CUDA_ERROR_INVALID_VALUE;
+    case CUDA_ERROR_INVALID_VALUE:
+      *text = "CUDA_ERROR_INVALID_VALUE";
+      break;
+    case CUDA_ERROR_OUT_OF_MEMORY:
+      *text = "CUDA_ERROR_OUT_OF_MEMORY";
+      break;
+    case CUDA_ERROR_NO_DEVICE:
+      *text = "CUDA_ERROR_NO_DEVICE";
+      break;
+    case CUDA_ERROR_INVALID_IMAGE:
+      *text = "CUDA_ERROR_INVALID_IMAGE";
+      break;
+    case CUDA_ERROR_NO_BINARY_FOR_GPU:
+      *text = "CUDA_ERROR_NO_BINARY_FOR_GPU";
+      break;
+    case CUDA_ERROR_NOT_FOUND:
+      *text = "CUDA_ERROR_NOT_FOUND";
+      break;
+    case CUDA_ERROR_UNKNOWN:
+      *text = "CUDA_ERROR_UNKNOWN";
+      break;
+    default:
+      *text = nullptr;
+      return CUDA_ERROR_INVALID_VALUE;
   }
   return CUDA_SUCCESS;
 }
@@ -228,10 +256,12 @@ CUresult cuCtxSynchronize() {
 }
 
 #ifndef FAKE_CUDA_OLD_DRIVER
-CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option*, void**, unsigned, CUlibraryOption*, void**, unsigned) {
+CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option*, void**, unsigned,
+                           CUlibraryOption*, void**, unsigned) {
   ENTER(cuLibraryLoadData);
   if (std::memcmp(image, fake_cuda::kGoodImage, 4) != 0) return CUDA_ERROR_INVALID_IMAGE;
-  if (std::memcmp(image, fake_cuda::kRefusedImage, sizeof(fake_cuda::kRefusedImage) - 1) == 0) return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  if (std::memcmp(image, fake_cuda::kRefusedImage, sizeof(fake_cuda::kRefusedImage) - 1) == 0)
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
   *library = reinterpret_cast<CUlibrary>(new Library);
   std::lock_guard lock(world().mutex);
   ++world().live_libraries;
@@ -271,11 +301,13 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, in
   *blocks = 1;
   return CUDA_SUCCESS;
 }
-CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** arguments, void**) {
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** arguments,
+                          void**) {
   ENTER(cuLaunchKernelEx);
   if (quiet.load(std::memory_order_relaxed)) return CUDA_SUCCESS;
   Launch launch{};
-  std::strncpy(launch.kernel, reinterpret_cast<Kernel*>(function)->name.c_str(), sizeof(launch.kernel) - 1);
+  std::strncpy(launch.kernel, reinterpret_cast<Kernel*>(function)->name.c_str(),
+               sizeof(launch.kernel) - 1);
   launch.grid_x = config->gridDimX;
   launch.grid_y = config->gridDimY;
   launch.grid_z = config->gridDimZ;
@@ -283,8 +315,9 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   launch.smem_bytes = config->sharedMemBytes;
   launch.stream = config->hStream;
   for (unsigned i = 0; i < config->numAttrs; ++i) {
-    launch.overlaps |= config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
-                       config->attrs[i].value.programmaticStreamSerializationAllowed != 0;
+    launch.overlaps |=
+        config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+        config->attrs[i].value.programmaticStreamSerializationAllowed != 0;
   }
   launch.params = *static_cast<const qrow::DecodeParams*>(arguments[0]);
   std::lock_guard lock(world().mutex);
@@ -295,7 +328,8 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
   ENTER(cuStreamIsCapturing);
   std::lock_guard lock(world().mutex);
   const bool captured = world().captured.contains(stream);
-  if (stream == CU_STREAM_LEGACY && !world().captured.empty()) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  if (stream == CU_STREAM_LEGACY && !world().captured.empty())
+    return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   *status = captured ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
   return CUDA_SUCCESS;
 }

@@ -1,5 +1,6 @@
-// Control of the stand-in for libcuda: what it pretends to be, what it fails, what it has seen. Tests link the library and
-// name the same file in QROW_LIBCUDA, so that these functions act on the instance that qrow has loaded.
+// Control of the stand-in for libcuda: what it pretends to be, what it fails, what it has seen.
+// Tests link the library and name the same file in QROW_LIBCUDA, so that these functions act on the
+// instance that qrow has loaded.
 #pragma once
 
 #include <cuda.h>
@@ -39,12 +40,14 @@ int fake_cuda_launches();
 const Launch* fake_cuda_launch(int index);
 void fake_cuda_capture(CUstream stream, bool on);
 int fake_cuda_live_libraries();
-// Counts no calls and keeps no launches from now on: the stand-in itself allocates and locks nothing.
+// Counts no calls and keeps no launches from now on: the stand-in itself allocates and locks
+// nothing.
 void fake_cuda_be_quiet(bool quiet);
 unsigned long long fake_cuda_quiet_calls(const char* symbol);
 }
 
-// An image that cuLibraryLoadData refuses as made for another GPU. Images without the ELF magic are refused as damaged.
+// An image that cuLibraryLoadData refuses as made for another GPU. Images without the ELF magic are
+// refused as damaged.
 inline constexpr char kRefusedImage[] = "\177ELFrefused";
 inline constexpr char kGoodImage[] = "\177ELFgood";
 

@@ -32,8 +32,10 @@ qrow_workload workload_of(int batch, long long max_kv_len) {
 // The kernel name that the default choice of this workload has.
 std::string kernel_of(const Spec& spec, int batch, long long len, int rows) {
   const Arch& arch = arch_by_name("sm_90a");
-  const Variant variant = variants_of(spec, choose(spec, arch, bucket_of(spec, batch, len, rows, 0)), arch).front();
-  return "qrow_" + variant.family + "_" + make_key(variant, template_digest(variant.family)).digest.hex().substr(0, 8);
+  const Variant variant =
+      variants_of(spec, choose(spec, arch, bucket_of(spec, batch, len, rows, 0)), arch).front();
+  return "qrow_" + variant.family + "_" +
+         make_key(variant, template_digest(variant.family)).digest.hex().substr(0, 8);
 }
 
 }  // namespace
@@ -82,7 +84,8 @@ TEST_CASE("a plan outlives its context, and its kernels go with it") {
   CHECK(fake_cuda_live_libraries() == 0);
 }
 
-TEST_CASE("a plan without a workload has every bucket ready and chooses by the arguments of the run") {
+TEST_CASE(
+    "a plan without a workload has every bucket ready and chooses by the arguments of the run") {
   start_machine();
   TemporaryFolder folder;
   fill_cache(folder.file("c.db"), {.line = kLine});
@@ -98,8 +101,10 @@ TEST_CASE("a plan without a workload has every bucket ready and chooses by the a
         qrow_args args = args_of(raw, batch, len);
         args.rows = rows;
         const int first = fake_cuda_launches();
-        REQUIRE(qrow_plan_run(plan, &args, workspace(), kWorkspaceBytes, nullptr) == QROW_STATUS_OK);
-        CHECK(std::string(fake_cuda_launch(first)->kernel) == kernel_of(to_spec(raw), batch, len, rows));
+        REQUIRE(qrow_plan_run(plan, &args, workspace(), kWorkspaceBytes, nullptr) ==
+                QROW_STATUS_OK);
+        CHECK(std::string(fake_cuda_launch(first)->kernel) ==
+              kernel_of(to_spec(raw), batch, len, rows));
       }
     }
   }
@@ -137,13 +142,15 @@ TEST_CASE("forced splits cut every unit into as many pieces") {
 TEST_CASE("a forced tuning is used, and an illegal one is refused with the reason") {
   start_machine();
   TemporaryFolder folder;
-  fill_cache(folder.file("c.db"), {.line = "heads=64/8 rows=4 page=64 kv=e4m3 tuning=num_stages:2"});
+  fill_cache(folder.file("c.db"),
+             {.line = "heads=64/8 rows=4 page=64 kv=e4m3 tuning=num_stages:2"});
   const TestContext test(folder.file("c.db"));
   const qrow_spec spec = spec_of(kLine);
   qrow_workload workload = workload_of(128, 2048);
   workload.tuning = "num_stages:2";
   qrow_plan* plan = nullptr;
-  REQUIRE_MESSAGE(qrow_plan_create(test.context, &spec, &workload, &plan) == QROW_STATUS_OK, qrow_last_error());
+  REQUIRE_MESSAGE(qrow_plan_create(test.context, &spec, &workload, &plan) == QROW_STATUS_OK,
+                  qrow_last_error());
   qrow_plan_info info{};
   info.struct_size = sizeof(info);
   REQUIRE(qrow_plan_info_get(plan, &info) == QROW_STATUS_OK);
@@ -161,7 +168,9 @@ TEST_CASE("a forced tuning is used, and an illegal one is refused with the reaso
   CHECK(has(qrow_last_error(), "decode_mma"));
 }
 
-TEST_CASE("with cache_only the pick of another bucket serves where the right one is missing, and says so") {
+TEST_CASE(
+    "with cache_only the pick of another bucket serves where the right one is missing, and says "
+    "so") {
   start_machine();
   TemporaryFolder folder;
   // One tuning alone, which the buckets of a small batch do not choose by default.
@@ -169,18 +178,21 @@ TEST_CASE("with cache_only the pick of another bucket serves where the right one
   const Arch& arch = arch_by_name("sm_90a");
   const Choice large = choose(spec, arch, bucket_of(spec, 4096, 2048, 4, 0));
   const Choice small = choose(spec, arch, bucket_of(spec, 1, 100'000, 4, 0));
-  fill_cache(folder.file("c.db"),
-             {.line = std::string(kLine) + " tuning=" + format_tuning(*large.family, large.tuning)});
+  fill_cache(
+      folder.file("c.db"),
+      {.line = std::string(kLine) + " tuning=" + format_tuning(*large.family, large.tuning)});
   const TestContext test(folder.file("c.db"));
   const qrow_spec raw = spec_of(kLine);
   const qrow_workload workload = workload_of(1, 100'000);
   qrow_plan* plan = nullptr;
-  REQUIRE_MESSAGE(qrow_plan_create(test.context, &raw, &workload, &plan) == QROW_STATUS_OK, qrow_last_error());
+  REQUIRE_MESSAGE(qrow_plan_create(test.context, &raw, &workload, &plan) == QROW_STATUS_OK,
+                  qrow_last_error());
   qrow_plan_info info{};
   info.struct_size = sizeof(info);
   REQUIRE(qrow_plan_info_get(plan, &info) == QROW_STATUS_OK);
   CHECK(std::string(info.tuning) == format_tuning(*large.family, large.tuning));
-  CHECK(info.tuning_source == (small.tuning == large.tuning ? QROW_TUNING_DEFAULT : QROW_TUNING_NEAREST));
+  CHECK(info.tuning_source ==
+        (small.tuning == large.tuning ? QROW_TUNING_DEFAULT : QROW_TUNING_NEAREST));
   qrow_plan_destroy(plan);
 }
 
@@ -191,5 +203,7 @@ TEST_CASE("a device takes the cubins of another arch that it loads where its own
   const TestContext test(folder.file("c.db"));
   const qrow_spec spec = spec_of(kLine);
   const qrow_args args = args_of(spec, 128, 2048);
-  CHECK_MESSAGE(qrow_decode(test.context, &spec, &args, workspace(), kWorkspaceBytes, nullptr) == QROW_STATUS_OK, qrow_last_error());
+  CHECK_MESSAGE(qrow_decode(test.context, &spec, &args, workspace(), kWorkspaceBytes, nullptr) ==
+                    QROW_STATUS_OK,
+                qrow_last_error());
 }
