@@ -75,7 +75,12 @@ int run(const Command& command, std::span<const char* const> words, std::FILE* o
   Output::Options options{.json = arguments.flag("--json"), .quiet = arguments.flag("--quiet")};
   Output output(out, err, options);
   try {
-    return command.run(arguments, output);
+    int code = command.run(arguments, output);
+    if (std::ferror(out) == 0) return code;
+    output.error(
+        "{}: standard output could not be written (disk full?): what it holds is incomplete",
+        command.name);
+    return kExitFailed;
   } catch (const Error& error) {
     output.error("{}: {}", command.name, error.what());
     if (exit_code(error.status()) == kExitUsage)

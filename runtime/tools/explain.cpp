@@ -186,8 +186,9 @@ bool explain(const Case& c, const Arch& arch, KernelProvider& provider, Output& 
 
 int run(Arguments& arguments, Output& output) {
   ProviderOptions options = provider_options(arguments, output);
-  std::vector<const Arch*> archs = archs_from(arguments);
-  std::vector<Case> cases = cases_from(arguments.words(), {});
+  const std::vector<std::string> arch_names = arguments.list("--arch");
+  const std::vector<Case> cases = cases_from(arguments.words(), {});
+  const std::vector<const Arch*> archs = archs_from(arch_names);
   KernelProvider provider(options);
   bool all_able = true;
   for (const Case& c : cases)

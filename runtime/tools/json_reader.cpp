@@ -118,7 +118,8 @@ std::optional<int> JsonReader::array_size(const std::string& path) const {
 void JsonReader::wrong_type(const std::string& path, const char* wanted) const {
   sqlite3_stmt* row = state_->step(state_->look, text_, path);
   const unsigned char* value = sqlite3_column_text(row, 1);
-  fail(Status::invalid_argument, "{}: {} is {}, it must be {}", name_, path.substr(2),
+  fail(Status::invalid_argument, "{}: {} is {}, it must be {}", name_,
+       path.size() > 2 ? path.substr(2) : "the document",
        value == nullptr ? "null" : reinterpret_cast<const char*>(value), wanted);
 }
 

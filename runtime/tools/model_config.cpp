@@ -89,8 +89,10 @@ LayerGroup read_base(const ModelFields& fields, const std::string& model_type) {
 
 // The model with full layers on other heads than its sliding ones (Gemma 4).
 void apply_global_fields(const ModelFields& fields, LayerGroup* group) {
-  group->head_dim = fields.count({"global_head_dim"}, group->head_dim);
-  group->head_dim_v = group->head_dim;
+  if (fields.has("global_head_dim")) {
+    group->head_dim = fields.count({"global_head_dim"});
+    group->head_dim_v = group->head_dim;
+  }
   if (fields.boolean("attention_k_eq_v").value_or(false))
     group->num_kv_heads = fields.count({"num_global_key_value_heads"}, group->num_kv_heads);
 }

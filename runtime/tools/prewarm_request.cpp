@@ -85,7 +85,7 @@ PrewarmRequest prewarm_request(Arguments& arguments, Output& output) {
   if (arguments.flag("--from-tuning"))
     output.note("--from-tuning: this version has no tuning records, so there are no picks to add");
 
-  request.archs = archs_from(arguments);
+  const std::vector<std::string> archs = arguments.list("--arch");
   std::vector<std::string> words = arguments.words();
   if (models.empty() && words.empty() && files.empty())
     fail(Status::invalid_argument,
@@ -95,6 +95,7 @@ PrewarmRequest prewarm_request(Arguments& arguments, Output& output) {
          "{} goes with --model; in a case the words are rows=, kv=, page=", options.given);
   if (!words.empty() || !files.empty()) request.cases = cases_from(words, files);
   add_models(models, options.split, &request);
+  request.archs = archs_from(archs);
   return request;
 }
 

@@ -42,20 +42,20 @@ const Arch* local_arch(std::string* why) {
   return nullptr;
 }
 
-std::vector<const Arch*> archs_from(Arguments& arguments) {
+std::vector<const Arch*> archs_from(const std::vector<std::string>& names) {
   std::vector<const Arch*> archs;
-  for (const std::string& name : arguments.list("--arch")) {
+  for (const std::string& name : names) {
     const Arch* arch = &arch_by_name(name);
     if (std::find(archs.begin(), archs.end(), arch) == archs.end()) archs.push_back(arch);
   }
   if (!archs.empty()) return archs;
-  std::string why;
+  std::string why;  // 'qrow env' tells it whole
   if (const Arch* arch = local_arch(&why)) return {arch};
   std::string legal;
   for (const Arch& arch : qrow::archs())
     legal += (legal.empty() ? "" : ", ") + std::string(arch.name);
   fail(Status::invalid_argument,
-       "--arch is needed where there is no GPU to take it from ({}): legal are {}", why, legal);
+       "--arch is needed: this machine has no GPU to take it from; legal are {}", legal);
 }
 
 }  // namespace qrow

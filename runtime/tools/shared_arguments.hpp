@@ -22,9 +22,9 @@ ProviderOptions provider_options(Arguments& arguments, Output& output);
 std::unique_ptr<KernelStore> open_cache(const std::string& given, Output& output, bool must_exist);
 std::unique_ptr<KernelStore> open_cache(Arguments& arguments, Output& output, bool must_exist);
 
-// --arch a,b: canonical or alias, repeats left out. Without it the arch of this machine's first
-// GPU; without a GPU Error(invalid_argument) says so and lists what is legal.
-std::vector<const Arch*> archs_from(Arguments& arguments);
+// The values of --arch, canonical or alias, repeats left out. Empty: the arch of this machine's
+// first GPU; without a GPU Error(invalid_argument) says so and lists what is legal.
+std::vector<const Arch*> archs_from(const std::vector<std::string>& names);
 
 // The best arch for this machine's first GPU; null with the reason where there is none.
 const Arch* local_arch(std::string* why);
