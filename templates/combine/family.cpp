@@ -5,8 +5,8 @@
 namespace qrow {
 namespace {
 
-constexpr int kNumWarps[] = {8, 4};
-constexpr int kWarpsPerColumn[] = {1, 2, 4, 8};
+constexpr int kNumWarps[] = {8, 16, 4};
+constexpr int kWarpsPerColumn[] = {1, 2, 4, 8, 16};
 constexpr AxisInfo kAxes[] = {
     {"num_warps", kNumWarps, "warps per block"},
     {"warps_per_column", kWarpsPerColumn, "warps that share one column's parts"},
@@ -31,10 +31,12 @@ class CombineFamily final : public Family {
   }
   int rank(const Spec&, const Arch&, const Bucket&) const override { return 0; }
 
-  // Few units mean many parts of each: then a whole block shares a column. With 16 units or more a
-  // unit has at most a few dozen parts, and one warp has them all in flight in a few rounds.
+  // Few units mean many parts of each and few blocks: then a whole large block shares a column.
+  // With 16 units or more a unit has at most a few dozen parts, which one warp takes in a few
+  // rounds.
   Tuning default_tuning(const Spec& spec, const Arch&, const Bucket& bucket) const override {
-    return {8, bucket.batch * spec.num_kv_heads < 16 ? 8 : 1};
+    if (bucket.batch * spec.num_kv_heads < 16) return {16, 16};
+    return {8, 1};
   }
 
   Support legal(const Spec&, const Tuning& values, const Arch&) const override {

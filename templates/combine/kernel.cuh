@@ -17,7 +17,7 @@ namespace qrow {
 template <int kHeadDim>
 class PartSum {
   static constexpr int kWidth = kHeadDim / 32;
-  static constexpr int kInFlight = kWidth < 8 ? 12 : 10;  // rows asked for before the first is used
+  static constexpr int kInFlight = 8;  // rows asked for before the first is used
   static_assert(kHeadDim % 64 == 0 && kHeadDim <= 256, "a lane holds 2, 4 or 8 elements");
 
  public:

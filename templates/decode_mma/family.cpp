@@ -206,6 +206,8 @@ class DecodeMmaFamily final : public Family {
     const Shape& s = found == shapes.end() ? shapes.back() : *found;
     DecodeMmaTuning t{s.tile_tokens,   s.num_stages,  s.num_rings,     s.row_groups,
                       s.column_blocks, s.slab_tokens, s.blocks_per_sm, 0};
+    // Measured on sm_90a; elsewhere the compiler wants more registers for the longest slabs.
+    if (!arch.programmatic_launch) t.slab_tokens = std::min(t.slab_tokens, 32);
     shrink_to_fit(kernel, t, arch);
     return values_of(t);
   }

@@ -65,9 +65,6 @@ class DecodeMma {
       compute(parity);
       const bool more = plan_.valid[parity ^ 1];
       if (more) request_q(parity ^ 1);
-      if constexpr (kTarget.programmatic_launch) {
-        if (!more) ptx::launch_dependents();
-      }
       finish(parity);
       if (!more) return;
       stream_.begin(plan_.segments[parity ^ 1]);
