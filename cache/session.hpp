@@ -69,7 +69,7 @@ class Session final : private ForkGuarded {
   std::atomic<pid_t> pid_;
   Session* predecessor_ = nullptr;
 
-  std::timed_mutex mutex_;  // of everything below
+  std::mutex mutex_;  // of everything below
   sqlite::Database database_;
   Condition condition_;
   bool given_up_ = false;  // the last open failed: do not try again

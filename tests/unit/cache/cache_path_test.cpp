@@ -24,7 +24,9 @@ bool become_nobody() { return ::setgid(kNobody) == 0 && ::setuid(kNobody) == 0; 
 
 }  // namespace
 
-TEST_CASE("a folder or a path that ends in a slash holds a file with the format number, any other path is the file") {
+TEST_CASE(
+    "a folder or a path that ends in a slash holds a file with the format number, any other path "
+    "is the file") {
   const Folder folder;
   CHECK(resolve_cache_path(folder.path()) == folder.path() + "/qrow-1.sqlite");
   CHECK(resolve_cache_path(folder.path() + "/") == folder.path() + "/qrow-1.sqlite");
@@ -33,10 +35,12 @@ TEST_CASE("a folder or a path that ends in a slash holds a file with the format 
   CHECK(resolve_cache_path("file.sqlite") == "file.sqlite");
 }
 
-TEST_CASE("without a path the environment says where the cache lies, then the user's cache folder") {
+TEST_CASE(
+    "without a path the environment says where the cache lies, then the user's cache folder") {
   CHECK(in_child([] {
           ::setenv("QROW_CACHE", "/nowhere/a.sqlite", 1);
-          if (resolve_cache_path("") != "/nowhere/a.sqlite" || resolve_cache_path("b") != "b") return 1;
+          if (resolve_cache_path("") != "/nowhere/a.sqlite" || resolve_cache_path("b") != "b")
+            return 1;
           ::unsetenv("QROW_CACHE");
           ::setenv("XDG_CACHE_HOME", "/nowhere/xdg", 1);
           if (resolve_cache_path("") != "/nowhere/xdg/qrow/qrow-1.sqlite") return 2;
@@ -46,7 +50,9 @@ TEST_CASE("without a path the environment says where the cache lies, then the us
         }) == 0);
 }
 
-TEST_CASE("with an empty environment a store works or says why it does not, and a missing folder is made") {
+TEST_CASE(
+    "with an empty environment a store works or says why it does not, and a missing folder is "
+    "made") {
   const Folder folder;
   CHECK(in_child([&] {
           ::clearenv();
@@ -72,7 +78,9 @@ TEST_CASE("what is made is for its owner alone, whatever the umask") {
             if (!store->put(sample_row(1), nullptr)) return 1;
             for (const char* side : {"", "-wal", "-shm"}) {
               struct stat info {};
-              if (::stat((folder.file() + side).c_str(), &info) != 0 || (info.st_mode & 07777) != 0600) return 2;
+              if (::stat((folder.file() + side).c_str(), &info) != 0 ||
+                  (info.st_mode & 07777) != 0600)
+                return 2;
             }
             return 0;
           }) == 0);
@@ -104,7 +112,8 @@ TEST_CASE("a file, a log or a lock folder that others may write is refused") {
   const Folder folder;
   REQUIRE(open_store(folder.file())->put(sample_row(1), nullptr));
   REQUIRE(::chmod(folder.file().c_str(), 0660) == 0);
-  CHECK(contains(open_store(folder.file())->unavailable_reason(), "may be written by others (mode 0660)"));
+  CHECK(contains(open_store(folder.file())->unavailable_reason(),
+                 "may be written by others (mode 0660)"));
   REQUIRE(::chmod(folder.file().c_str(), 0600) == 0);
   write_bytes(folder.file() + "-wal", "");
   REQUIRE(::chmod((folder.file() + "-wal").c_str(), 0666) == 0);
@@ -142,7 +151,8 @@ TEST_CASE("another user's folder and file are refused") {
   }
   const Folder folder;
   REQUIRE(::chown(folder.path().c_str(), kNobody, kNobody) == 0);
-  CHECK(contains(open_store(folder.file())->unavailable_reason(), "belongs to user 65534, not to you (user 0)"));
+  CHECK(contains(open_store(folder.file())->unavailable_reason(),
+                 "belongs to user 65534, not to you (user 0)"));
   REQUIRE(::chown(folder.path().c_str(), 0, 0) == 0);
   write_bytes(folder.file(), "");
   REQUIRE(::chown(folder.file().c_str(), kNobody, kNobody) == 0);
@@ -150,7 +160,9 @@ TEST_CASE("another user's folder and file are refused") {
 }
 
 // In a child that is not root (who may write everywhere), on a folder without the right to write.
-TEST_CASE("a folder that cannot be written serves what is in it, else kernels stay in memory, each said once") {
+TEST_CASE(
+    "a folder that cannot be written serves what is in it, else kernels stay in memory, each said "
+    "once") {
   const Folder folder;
   const bool root = ::geteuid() == 0;
   const std::string full = folder.path() + "/full", bare = folder.path() + "/bare";
@@ -166,9 +178,11 @@ TEST_CASE("a folder that cannot be written serves what is in it, else kernels st
           auto store = open_store(full, recorder.log());
           if (!store->available() || !has(*store, sample_row(1))) return 2;
           std::string reason;
-          if (store->put(sample_row(2), &reason) || !contains(reason, "cannot be written")) return 3;
+          if (store->put(sample_row(2), &reason) || !contains(reason, "cannot be written"))
+            return 3;
           if (!store->lock_folder().empty()) return 4;
-          return warned_once(recorder, "it is only read") && recorder.warnings().size() == 1 ? 0 : 5;
+          return warned_once(recorder, "it is only read") && recorder.warnings().size() == 1 ? 0
+                                                                                             : 5;
         }) == 0);
   CHECK(in_child([&] {
           if (root && !become_nobody()) return 1;

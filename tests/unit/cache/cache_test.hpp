@@ -17,11 +17,15 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cache/kernel_store.hpp"
+#include "cache/sqlite.hpp"
+#include "cache/store_access.hpp"
+#include "cache/tuning_rows.hpp"
 
 namespace qrow::test {
 
@@ -83,14 +87,45 @@ inline KernelRow sample_row(int number, std::size_t cubin_bytes = 50'000) {
   row.smem_bytes = 32768;
   row.compile_ms = 412.5;
   row.created_unix = 1'700'000'000 + number;
-  // The first words differ between rows, so that a test finds a cubin in its file; the rest is a cheap pattern.
+  // The first words differ between rows, so that a test finds a cubin in its file; the rest is a
+  // cheap pattern.
   row.cubin.assign(cubin_bytes, static_cast<std::byte>(number));
   std::mt19937 random(static_cast<unsigned>(number));
-  for (std::size_t i = 0; i < std::min<std::size_t>(cubin_bytes, 256); ++i) row.cubin[i] = static_cast<std::byte>(random());
+  for (std::size_t i = 0; i < std::min<std::size_t>(cubin_bytes, 256); ++i)
+    row.cubin[i] = static_cast<std::byte>(random());
   return row;
 }
 
-inline std::unique_ptr<KernelStore> open_store(const std::string& path, const Log& log = {}, std::int64_t limit = 0) {
+inline TuningRow sample_tuning(int number, std::int64_t samples = 10) {
+  TuningRow row;
+  row.spec = fmt::format("heads=64/8 rows={}", number);
+  row.bucket_batch = 128;
+  row.bucket_kv_len = 4096;
+  row.bucket_rows = number;
+  row.device_cc = 90;
+  row.device_sms = 132;
+  row.device_name = "H200";
+  row.family = "decode_mma";
+  row.tuning_version = 1;
+  row.tuning = "tile_tokens:32";
+  row.time_us = 147.25;
+  row.samples = samples;
+  row.nvrtc_build = "13.0.88";
+  row.template_digest = digest_of("templates");
+  row.created_unix = 1'700'000'000;
+  return row;
+}
+
+inline void add_tuning(KernelStore& store, const TuningRow& row) {
+  StoreAccess::write(store, [&](sqlite::Database& database) {
+    sqlite::Transaction transaction(database);
+    merge_tuning(database, row);
+    transaction.commit();
+  });
+}
+
+inline std::unique_ptr<KernelStore> open_store(const std::string& path, const Log& log = {},
+                                               std::int64_t limit = 0) {
   StoreOptions options;
   options.path = path;
   options.log = log;
@@ -122,7 +157,19 @@ inline void write_bytes(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// Damages the row where it lies. REQUIRES: no store has the file open.
+inline void flip_cubin_byte(const std::string& file, const KernelRow& row) {
+  std::string bytes = bytes_of(file);
+  const std::size_t place =
+      bytes.find(std::string(reinterpret_cast<const char*>(row.cubin.data()), 32));
+  if (place == std::string::npos) throw std::runtime_error("the cubin is not in the file");
+  bytes[place] = static_cast<char>(bytes[place] ^ 1);
+  write_bytes(file, bytes);
+}
 
 // One warning, with this text in it.
 inline bool warned_once(const Recorder& recorder, const std::string& part) {

@@ -41,7 +41,8 @@ TEST_CASE("a file of garbage is renamed aside, with one warning, and a new cache
   write_bytes(folder.file(), garbage);
   auto store = open_store(folder.file(), recorder.log());
   works(*store);
-  CHECK(warned_once(recorder, "it is not an sqlite database; renamed to '" + folder.file() + ".damaged-1'"));
+  CHECK(warned_once(recorder,
+                    "it is not an sqlite database; renamed to '" + folder.file() + ".damaged-1'"));
   CHECK(recorder.warnings().size() == 1);
   CHECK(bytes_of(folder.file() + ".damaged-1") == garbage);
 }
@@ -50,7 +51,8 @@ TEST_CASE("a truncated file is renamed aside and a new cache takes its place") {
   const Folder folder;
   make_cache(folder.file());
   const std::string bytes = bytes_of(folder.file());
-  for (const std::size_t size : {std::size_t{50}, std::size_t{1000}, std::size_t{4096}, std::size_t{50'000}, bytes.size() - 4096}) {
+  for (const std::size_t size : {std::size_t{50}, std::size_t{1000}, std::size_t{4096},
+                                 std::size_t{50'000}, bytes.size() - 4096}) {
     Recorder recorder;
     write_bytes(folder.file(), bytes.substr(0, size));
     auto store = open_store(folder.file(), recorder.log());
@@ -104,7 +106,8 @@ TEST_CASE("a file of a newer format is refused by name and left as it is") {
   const std::string before = bytes_of(folder.file());
   auto store = open_store(folder.file());
   CHECK_FALSE(store->available());
-  CHECK(contains(store->unavailable_reason(), "cache format 7, made by a newer qrow, and this one knows format 1"));
+  CHECK(contains(store->unavailable_reason(),
+                 "cache format 7, made by a newer qrow, and this one knows format 1"));
   store.reset();
   CHECK(bytes_of(folder.file()) == before);
 }
@@ -119,7 +122,8 @@ TEST_CASE("a cache without its tables is damaged") {
   CHECK(warned_once(recorder, "its tables are missing"));
 }
 
-TEST_CASE("damage that shows only while the cache is used is set aside then, and the call goes on") {
+TEST_CASE(
+    "damage that shows only while the cache is used is set aside then, and the call goes on") {
   const Folder folder;
   make_cache(folder.file(), 40);
   std::string bytes = bytes_of(folder.file());

@@ -2,10 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "cache/layers.hpp"
-#include "cache/sqlite.hpp"
-#include "cache/store_access.hpp"
-#include "cache/tuning_rows.hpp"
 #include "runtime/base/error.hpp"
 #include "tests/unit/cache/cache_test.hpp"
 
@@ -25,42 +21,6 @@ std::string error_of(const Operation& operation) {
   return {};
 }
 
-TuningRow sample_tuning(int number, std::int64_t samples = 10) {
-  TuningRow row;
-  row.spec = fmt::format("heads=64/8 rows={}", number);
-  row.bucket_batch = 128;
-  row.bucket_kv_len = 4096;
-  row.bucket_rows = number;
-  row.device_cc = 90;
-  row.device_sms = 132;
-  row.device_name = "H200";
-  row.family = "decode_mma";
-  row.tuning_version = 1;
-  row.tuning = "tile_tokens:32";
-  row.time_us = 147.25;
-  row.samples = samples;
-  row.nvrtc_build = "13.0.88";
-  row.template_digest = digest_of("templates");
-  row.created_unix = 1'700'000'000;
-  return row;
-}
-
-void add_tuning(KernelStore& store, const TuningRow& row) {
-  StoreAccess::write(store, [&](sqlite::Database& database) {
-    sqlite::Transaction transaction(database);
-    merge_tuning(database, row);
-    transaction.commit();
-  });
-}
-
-void flip_cubin_byte(const std::string& file, const KernelRow& row) {
-  std::string bytes = bytes_of(file);
-  const std::size_t place = bytes.find(std::string(reinterpret_cast<const char*>(row.cubin.data()), 32));
-  REQUIRE(place != std::string::npos);
-  bytes[place] = static_cast<char>(bytes[place] ^ 1);
-  write_bytes(file, bytes);
-}
-
 }  // namespace
 
 TEST_CASE("the same rows give the same export, in whatever order and state they were stored") {
@@ -74,7 +34,8 @@ TEST_CASE("the same rows give the same export, in whatever order and state they 
     REQUIRE(second->put(sample_row(100 + number), nullptr));
     second->touch(row.key);
   }
-  for (int number = 0; number < 20; ++number) second->remove(sample_row(100 + number).key, "13.0.88");
+  for (int number = 0; number < 20; ++number)
+    second->remove(sample_row(100 + number).key, "13.0.88");
   for (int number = 0; number < 3; ++number) {
     add_tuning(*first, sample_tuning(number));
     add_tuning(*second, sample_tuning(2 - number));
@@ -90,7 +51,9 @@ TEST_CASE("the same rows give the same export, in whatever order and state they 
   CHECK(bytes_of(folder.file("a.seed")) == bytes_of(folder.file("b.seed")));
 }
 
-TEST_CASE("an export is one file in rollback mode that a read-only folder can serve, and is never written") {
+TEST_CASE(
+    "an export is one file in rollback mode that a read-only folder can serve, and is never "
+    "written") {
   const Folder folder;
   const std::string seeds = folder.path() + "/seeds";
   std::filesystem::create_directory(seeds);
@@ -123,7 +86,8 @@ TEST_CASE("an export is one file in rollback mode that a read-only folder can se
   REQUIRE(::chmod(seeds.c_str(), 0755) == 0);
 }
 
-TEST_CASE("a cache in use that nobody exported is not taken for a seed where its log cannot be read") {
+TEST_CASE(
+    "a cache in use that nobody exported is not taken for a seed where its log cannot be read") {
   const Folder folder;
   auto store = open_store(folder.file());
   REQUIRE(store->put(sample_row(1), nullptr));
@@ -196,7 +160,8 @@ TEST_CASE("an import keeps a newer row of the same build and pins it") {
   CHECK(found[0].pinned);
 }
 
-TEST_CASE("an import refuses foreign, damaged, newer and missing files by name and changes nothing") {
+TEST_CASE(
+    "an import refuses foreign, damaged, newer and missing files by name and changes nothing") {
   const Folder folder;
   auto store = open_store(folder.file());
   REQUIRE(store->put(sample_row(9), nullptr));
@@ -212,16 +177,20 @@ TEST_CASE("an import refuses foreign, damaged, newer and missing files by name a
   std::string newer = bytes_of(folder.file("newer"));
   newer[63] = 9;  // user_version
   write_bytes(folder.file("newer"), newer);
-  write_bytes(folder.file("text"), "hello, this is a text that somebody took for an export, long enough for a header of sqlite's");
+  write_bytes(folder.file("text"),
+              "hello, this is a text that somebody took for an export, long enough for a header of "
+              "sqlite's");
 
-  const std::pair<const char*, const char*> expected[] = {{"flipped", "is damaged: kernel " },
-                                                          {"cut", "damaged"},
-                                                          {"newer", "cache format 9, made by a newer qrow"},
-                                                          {"text", "not an sqlite database"},
-                                                          {"missing", "does not exist"}};
-  for (const auto& [name, text] : expected) {
-    const std::string error = error_of([&] { import_cache(*store, folder.file(name)); });
-    CHECK_MESSAGE(contains(error, "cannot import '" + folder.file(name) + "'"), error);
+  const std::pair<const char*, const char*> expected[] = {
+      {"flipped", "is damaged: kernel "},
+      {"cut", "damaged"},
+      {"newer", "cache format 9, made by a newer qrow"},
+      {"text", "not an sqlite database"},
+      {"missing", "does not exist"}};
+  for (const auto& [file, text] : expected) {
+    const std::string name = folder.file(file);
+    const std::string error = error_of([&] { import_cache(*store, name); });
+    CHECK_MESSAGE(contains(error, "cannot import '" + name + "'"), error);
     CHECK_MESSAGE(contains(error, text), error);
   }
   CHECK(store->counts().kernels == 1);
@@ -243,7 +212,8 @@ TEST_CASE("an import that does not fit imports nothing and says so") {
   CHECK(store->counts().kernels == 0);
 }
 
-TEST_CASE("a merge is the union, newest row of a build first choice, the same in any order of files") {
+TEST_CASE(
+    "a merge is the union, newest row of a build first choice, the same in any order of files") {
   const Folder folder;
   auto a = open_store(folder.file("a.db")), b = open_store(folder.file("b.db"));
   for (int number = 0; number < 6; ++number) REQUIRE(a->put(sample_row(number), nullptr));
@@ -273,112 +243,26 @@ TEST_CASE("a merge is the union, newest row of a build first choice, the same in
   merge_caches(folder.file("aa"), {folder.file("a")});
   CHECK(bytes_of(folder.file("aa")) == bytes_of(folder.file("a")));
   flip_cubin_byte(folder.file("b"), sample_row(7));
-  const std::string error = error_of([&] { merge_caches(folder.file("out"), {folder.file("a"), folder.file("b")}); });
+  const std::string error = error_of([&] {
+    merge_caches(folder.file("out"), {folder.file("a"), folder.file("b")});
+  });
   CHECK(contains(error, "cannot merge '" + folder.file("b") + "': it is damaged"));
   CHECK_FALSE(std::filesystem::exists(folder.file("out")));
 }
 
-TEST_CASE("an export into its own cache, a cache in use or a missing folder is refused and leaves nothing behind") {
+TEST_CASE(
+    "an export into its own cache, a cache in use or a missing folder is refused and leaves "
+    "nothing behind") {
   const Folder folder;
   auto store = open_store(folder.file()), other = open_store(folder.file("other"));
   REQUIRE(store->put(sample_row(1), nullptr));
   CHECK(contains(error_of([&] { export_cache(*store, folder.file(), {}); }), "into itself"));
-  CHECK(contains(error_of([&] { export_cache(*store, folder.file("other"), {}); }), "a cache in use"));
-  CHECK(contains(error_of([&] { export_cache(*store, folder.path() + "/no/seed", {}); }), folder.path() + "/no/seed"));
+  CHECK(contains(error_of([&] { export_cache(*store, folder.file("other"), {}); }),
+                 "a cache in use"));
+  CHECK(contains(error_of([&] { export_cache(*store, folder.path() + "/no/seed", {}); }),
+                 folder.path() + "/no/seed"));
   CHECK(has(*store, sample_row(1)));
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
     CHECK_FALSE(contains(entry.path().string(), ".tmp"));
   }
-}
-
-TEST_CASE("verify reports damaged rows, and repairs only when asked") {
-  const Folder folder;
-  {
-    auto store = open_store(folder.file());
-    for (int number = 0; number < 5; ++number) REQUIRE(store->put(sample_row(number), nullptr));
-    KernelRow mismatch = sample_row(6);
-    mismatch.key = digest_of("another text");
-    REQUIRE(store->put(mismatch, nullptr));
-    add_tuning(*store, sample_tuning(1));
-  }
-  flip_cubin_byte(folder.file(), sample_row(3));
-  auto store = open_store(folder.file());
-  CacheReport report = verify_cache(*store, false);
-  CHECK(report.kernels == 6);
-  CHECK(report.tunings == 1);
-  CHECK(report.bad == 2);
-  REQUIRE(report.notes.size() == 2);
-  CHECK(store->counts().kernels == 6);
-  report = verify_cache(*store, true);
-  CHECK(report.bad == 2);
-  CHECK(store->counts().kernels == 4);
-  report = verify_cache(*store, false);
-  CHECK(report.bad == 0);
-  CHECK(report.kernels == 4);
-}
-
-TEST_CASE("verify reports a file whose structure is broken, and with repair starts a new one") {
-  const Folder folder;
-  {
-    auto store = open_store(folder.file());
-    for (int number = 0; number < 40; ++number) REQUIRE(store->put(sample_row(number), nullptr));
-  }
-  std::string bytes = bytes_of(folder.file());
-  for (std::size_t i = 10 * 4096; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 31);
-  write_bytes(folder.file(), bytes);
-  auto store = open_store(folder.file());
-  CacheReport report = verify_cache(*store, false);
-  CHECK(report.bad >= 1);
-  CHECK_FALSE(std::filesystem::exists(folder.file() + ".damaged-1"));
-  report = verify_cache(*store, true);
-  CHECK(report.bad >= 1);
-  CHECK(std::filesystem::exists(folder.file() + ".damaged-1"));
-  CHECK(verify_cache(*store, false).bad == 0);
-  CHECK(store->put(sample_row(1), nullptr));
-}
-
-TEST_CASE("clear removes every row and gives the space back") {
-  const Folder folder;
-  auto store = open_store(folder.file());
-  for (int number = 0; number < 20; ++number) REQUIRE(store->put(sample_row(number), nullptr));
-  add_tuning(*store, sample_tuning(1));
-  const CacheReport report = clear_cache(*store);
-  CHECK(report.kernels == 20);
-  CHECK(report.tunings == 1);
-  CHECK(report.bytes == 1'000'000);
-  CHECK(store->counts().kernels == 0);
-  CHECK(store->counts().tunings == 0);
-  store.reset();
-  CHECK(std::filesystem::file_size(folder.file()) < 100'000);
-}
-
-TEST_CASE("seeds are asked in order, then the user's file, and a seed hit is not copied") {
-  const Folder folder;
-  KernelRow row = sample_row(1);
-  for (const int seed : {1, 2}) {
-    auto store = open_store(folder.file("from" + std::to_string(seed)));
-    row.registers = seed;
-    REQUIRE(store->put(row, nullptr));
-    export_cache(*store, folder.file("seed" + std::to_string(seed)), {});
-  }
-  std::vector<std::unique_ptr<KernelStore>> seeds;
-  seeds.push_back(open_seed(folder.file("seed2")));
-  seeds.push_back(open_seed(folder.file("seed1")));
-  seeds.push_back(open_seed(folder.file("missing")));
-  Layers layers(std::move(seeds), open_store(folder.file("user")));
-  auto hits = layers.find(row.key, row.key_text);
-  REQUIRE(hits.size() == 2);
-  CHECK(hits[0].row.registers == 2);
-  CHECK(hits[0].from_seed);
-  CHECK(hits[0].path == folder.file("seed2"));
-  CHECK(hits[1].row.registers == 1);
-  CHECK(layers.user()->counts().kernels == 0);
-  row.registers = 3;
-  REQUIRE(layers.user()->put(row, nullptr));
-  hits = layers.find(row.key, row.key_text);
-  REQUIRE(hits.size() == 3);
-  CHECK(hits[2].row.registers == 3);
-  CHECK_FALSE(hits[2].from_seed);
-  Layers without_user({}, nullptr);
-  CHECK(without_user.find(row.key, row.key_text).empty());
 }

@@ -1,4 +1,5 @@
-// What is persisted: a golden file of each format, the schema's numbers, and rules that the code must keep.
+// What is persisted: a golden file of each format, the schema's numbers, and rules that the code
+// must keep.
 #include <doctest/doctest.h>
 
 #include <cctype>
@@ -48,10 +49,13 @@ TEST_CASE("an export of the golden rows has the golden file's tables and rows") 
     sqlite::Database database = sqlite::Database::open(file, sqlite::Access::immutable, "");
     std::string text;
     {
-      sqlite::Cursor schema = database.query("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid");
+      sqlite::Cursor schema =
+          database.query("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid");
       while (schema.step()) text += fmt::format("{}\n", schema.text(0));
     }
-    sqlite::Cursor rows = database.query("SELECT hex(key), nvrtc_build, hex(checksum), created_unix, pinned FROM kernel ORDER BY rowid");
+    sqlite::Cursor rows = database.query(
+        "SELECT hex(key), nvrtc_build, hex(checksum), created_unix, pinned FROM kernel ORDER BY "
+        "rowid");
     while (rows.step()) {
       for (int column = 0; column < 5; ++column) text += fmt::format("{} ", rows.text(column));
       text += '\n';
@@ -106,13 +110,17 @@ TEST_CASE("the schema's numbers are those of the code, and freed pages can be gi
   CHECK(database.number("PRAGMA auto_vacuum") == 2);
 }
 
-TEST_CASE("cache/ opens databases in one place and begins no transaction that reads before it may write") {
+TEST_CASE(
+    "cache/ opens databases in one place and begins no transaction that reads before it may "
+    "write") {
   int opens = 0, begins = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(QROW_SOURCE_DIR) + "/cache")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(QROW_SOURCE_DIR) + "/cache")) {
     const std::string extension = entry.path().extension().string();
     if (extension != ".cpp" && extension != ".hpp") continue;
     const std::string text = bytes_of(entry.path().string());
-    for (std::size_t at = 0; (at = text.find("sqlite3_open", at)) != std::string::npos; ++at) ++opens;
+    for (std::size_t at = 0; (at = text.find("sqlite3_open", at)) != std::string::npos; ++at)
+      ++opens;
     for (std::size_t at = 0; (at = text.find("\"BEGIN", at)) != std::string::npos; ++at) {
       ++begins;
       CHECK(text.compare(at, 17, "\"BEGIN IMMEDIATE\"") == 0);

@@ -167,12 +167,7 @@ TEST_CASE("a flipped byte of a cubin is a miss, counted, warned of, and the row 
     REQUIRE(store->put(row, nullptr));
     REQUIRE(store->put(other, nullptr));
   }
-  std::string bytes = bytes_of(folder.file());
-  const std::string start(reinterpret_cast<const char*>(row.cubin.data()), 32);
-  const std::size_t place = bytes.find(start);
-  REQUIRE(place != std::string::npos);
-  bytes[place + 5] = static_cast<char>(bytes[place + 5] ^ 1);
-  write_bytes(folder.file(), bytes);
+  flip_cubin_byte(folder.file(), row);
 
   Recorder recorder;
   auto store = open_store(folder.file(), recorder.log());
@@ -214,7 +209,8 @@ TEST_CASE("a flipped byte anywhere in a row is a miss or the row as it was, neve
     CHECK(has(*store, row));
     store.reset();
     for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
-      if (entry.path().filename().string().starts_with("flipped")) std::filesystem::remove_all(entry.path());
+      if (entry.path().filename().string().starts_with("flipped"))
+        std::filesystem::remove_all(entry.path());
     }
   }
   CHECK(hits + misses >= 76);
@@ -237,7 +233,8 @@ TEST_CASE("a store on a file system shared by hosts uses a rollback journal and 
   const Folder folder;
   Recorder recorder;
   const KernelRow row = sample_row(1);
-  REQUIRE(open_store(folder.file())->put(row, nullptr));  // made with a write-ahead log on a local disk
+  REQUIRE(
+      open_store(folder.file())->put(row, nullptr));  // made with a write-ahead log on a local disk
   StoreOptions options;
   options.path = folder.file();
   options.log = recorder.log();

@@ -37,7 +37,8 @@ TEST_CASE("a child that outlives its parent keeps what it and others store") {
     const pid_t child = start_child([&] {
       if (!has(*store, sample_row(1))) return 1;
       char go = 0;
-      if (::read(ready[0], &go, 1) != 1) return 2;  // by now the parent is gone and another process has come and gone
+      if (::read(ready[0], &go, 1) != 1)
+        return 2;  // by now the parent is gone and another process has come and gone
       for (int number = 10; number < 20; ++number) {
         if (!store->put(sample_row(number), nullptr)) return 3;
       }
@@ -138,7 +139,8 @@ TEST_CASE("writers that are killed leave a sound file with sound rows") {
     Recorder recorder;
     auto store = open_store(folder.file(), recorder.log());
     for (int number = 0; number < 30; ++number) {
-      for (const KernelRow& row : store->find(sample_row(number).key, sample_row(number).key_text)) {
+      for (const KernelRow& row :
+           store->find(sample_row(number).key, sample_row(number).key_text)) {
         CHECK(row.cubin == sample_row(number).cubin);
       }
     }

@@ -20,7 +20,9 @@ using Clock = std::chrono::steady_clock;
 
 void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 // Two keys with one lock file between them.
 Digest key_in_slot(std::uint64_t slot, std::uint64_t number) { return {number, slot}; }
@@ -116,7 +118,8 @@ TEST_CASE("a folder where no lock can be had lets the caller work at once") {
   CHECK(seconds_since(start) < 1);
 }
 
-TEST_CASE("sixteen processes with a cold cache and one key make it once, and all get the same bytes") {
+TEST_CASE(
+    "sixteen processes with a cold cache and one key make it once, and all get the same bytes") {
   const Folder folder;
   const KernelRow made = sample_row(1);
   std::vector<pid_t> children;

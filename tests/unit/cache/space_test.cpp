@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::int64_t kMiB = 1 << 20;
 
-std::int64_t file_bytes(const std::string& path) { return static_cast<std::int64_t>(std::filesystem::file_size(path)); }
+std::int64_t file_bytes(const std::string& path) {
+  return static_cast<std::int64_t>(std::filesystem::file_size(path));
+}
 
 }  // namespace
 
@@ -46,7 +48,8 @@ TEST_CASE("the least recently used kernel goes first, also where another process
   CHECK_FALSE(has(*store, sample_row(2)));
 }
 
-TEST_CASE("a limit lowered below what is there is reached by the next kernel, and the file shrinks") {
+TEST_CASE(
+    "a limit lowered below what is there is reached by the next kernel, and the file shrinks") {
   const Folder folder;
   {
     auto store = open_store(folder.file());
