@@ -32,7 +32,8 @@ service. A second run finds everything and compiles nothing.
   --refresh           compile again what another NVRTC build made
   --from-tuning       also every tuned pick (this version has no tuning records: adds nothing)
 
-Prints a line per kernel and totals. What this version cannot do for a spec (a sliding window, say) is listed as refused
+Prints a line per kernel and totals; kernels that an earlier spec already brought are only counted (--json has them all,
+with source "memory"). What this version cannot do for a spec (a sliding window, say) is listed as refused
 with its reason; that alone is no failure. Exit code 1 if a kernel failed to compile, if the work was interrupted, or if
 every spec was refused.
 
@@ -52,6 +53,15 @@ int dry_run(KernelProvider& provider, const std::vector<PrewarmItem>& items,
   }
   report.planned_totals();
   return kExitDone;
+}
+
+// Before minutes of compiling go to nowhere.
+void require_cache(KernelProvider& provider) {
+  const KernelStore* store = provider.layers().user();
+  if (store == nullptr) fail(Status::cache, "there is no cache to compile into");
+  if (!store->available())
+    fail(Status::cache, "the cache '{}' cannot be written, so nothing was compiled: {}",
+         store->path(), store->unavailable_reason());
 }
 
 int exit_code_of(const PrewarmTotals& totals, int refused) {
@@ -80,6 +90,7 @@ int run(Arguments& arguments, Output& output) {
   report.tell_refused();
   KernelProvider provider(request.provider);
   if (request.dry_run) return dry_run(provider, able, report);
+  require_cache(provider);
 
   PrewarmRun run;
   run.threads = request.threads;

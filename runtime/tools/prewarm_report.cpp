@@ -103,11 +103,12 @@ void PrewarmReport::done(const PrewarmOutcome& outcome) {
     add_resources(outcome.registers, outcome.spill_bytes, outcome.stack_bytes, outcome.smem_bytes,
                   outcome.cubin_bytes, outcome.compile_ms, source_name(outcome.source), &record);
     output_.record(record);
-    output_.detail(
-        "{:<9} {:<7} {:<11} {}  {:>3} regs {:>3} B spilled {:>8} smem {:>8} {:>6.0f} ms  {}",
-        source_name(outcome.source), item.arch->name, item.family, short_key(item),
-        outcome.registers, outcome.spill_bytes, format_bytes(outcome.smem_bytes),
-        format_bytes(outcome.cubin_bytes), outcome.compile_ms, item.case_line);
+    if (outcome.source != Source::memory)
+      output_.detail(
+          "{:<9} {:<7} {:<11} {}  {:>3} regs {:>3} B spilled {:>8} smem {:>8} {:>6.0f} ms  {}",
+          source_name(outcome.source), item.arch->name, item.family, short_key(item),
+          outcome.registers, outcome.spill_bytes, format_bytes(outcome.smem_bytes),
+          format_bytes(outcome.cubin_bytes), outcome.compile_ms, item.case_line);
   } else if (outcome.status != Status::cancelled) {
     JsonObject record = item_record(item);
     output_.record(record.add("status", status_name(outcome.status)).add("error", outcome.message));
@@ -158,8 +159,9 @@ void PrewarmReport::planned(const PrewarmItem& item, const Cubin* stored, bool r
   else
     record.add("source", source);
   output_.record(record.add("dry_run", true));
-  output_.detail("{:<9} {:<7} {:<11} {}  {}", source, item.arch->name, item.family, short_key(item),
-                 item.case_line);
+  if (!repeats)
+    output_.detail("{:<9} {:<7} {:<11} {}  {}", source, item.arch->name, item.family,
+                   short_key(item), item.case_line);
 }
 
 void PrewarmReport::planned_totals() {

@@ -94,8 +94,7 @@ TEST_CASE(
   CAPTURE(seeded.err);
   CHECK(seeded.code == 0);
   std::vector<JsonReader> from_seed = records_of(seeded);
-  for (const JsonReader* item : items_of(from_seed))
-    CHECK(item->text("$.source") == "seed");
+  for (const JsonReader* item : items_of(from_seed)) CHECK(item->text("$.source") == "seed");
 
   Ran list = run_qrow(with_cache({"list", "--json"}, second));
   CHECK(keys_of(records_of(list)) == keys_of(records));

@@ -51,6 +51,16 @@ TEST_CASE("a missing compiler is exit code 3 and names where it was looked for")
   CHECK(items_of(records).at(0)->text("$.status") == "NO_COMPILER");
 }
 
+TEST_CASE("a prewarm into a cache that cannot be written stops before it compiles") {
+  TemporaryFolder folder;
+  std::ofstream(folder.file("plain")) << "a file, no folder";
+  std::string cache = folder.file("plain") + "/c.sqlite";
+  Ran ran = run_qrow({"prewarm", "heads=8/1", "--arch", "sm_90a", "--cache", cache, "--json"});
+  CHECK(ran.code == 1);
+  CHECK(ran.out.empty());
+  CHECK(contains(ran.err, cache));
+}
+
 TEST_CASE("a file that is no export is refused by name and the cache stays usable") {
   TemporaryFolder folder;
   std::string cache = folder.file("c.sqlite"), junk = folder.file("junk");
