@@ -43,11 +43,10 @@ Layers open_layers(const ProviderOptions& options) {
   return Layers(std::move(seeds), std::move(user));
 }
 
-// Beside the cache file; none without a file that other processes could share.
+// Of other processes that may make the same kernels; "" where no file is shared with any.
 std::string lock_folder_of(Layers& layers, const ProviderOptions& options) {
   KernelStore* user = layers.user();
-  if (user == nullptr || options.read_only || !user->available()) return "";
-  return user->path() + ".locks";
+  return user != nullptr && !options.read_only ? user->lock_folder() : "";
 }
 
 Cubin made_from(const Key& key, const Variant& variant, const std::string& case_line,
