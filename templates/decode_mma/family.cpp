@@ -114,14 +114,14 @@ struct Shape {
   int columns;
   int tile_tokens, num_stages, num_rings, row_groups, column_blocks, slab_tokens, blocks_per_sm;
 };
-constexpr Shape kShapes64x1[] = {{8, 64, 3, 4, 1, 1, 32, 2},
-                                 {16, 64, 3, 4, 1, 2, 32, 2},
+constexpr Shape kShapes64x1[] = {{8, 32, 4, 4, 1, 1, 32, 2},
+                                 {16, 32, 4, 4, 1, 2, 32, 2},
                                  {32, 64, 2, 2, 2, 2, 64, 2},
                                  {64, 64, 3, 1, 4, 2, 64, 2}};
 constexpr Shape kShapes64x2[] = {{8, 32, 3, 4, 1, 1, 32, 2},
                                  {16, 32, 3, 4, 1, 2, 32, 2},
                                  {32, 64, 2, 2, 2, 2, 64, 2},
-                                 {64, 64, 2, 1, 4, 2, 64, 2}};
+                                 {64, 64, 3, 1, 4, 2, 64, 2}};
 constexpr Shape kShapes128x1[] = {{8, 32, 3, 4, 1, 1, 32, 2},
                                   {16, 32, 3, 4, 1, 2, 32, 2},
                                   {24, 32, 3, 4, 1, 3, 16, 2},
@@ -131,21 +131,25 @@ constexpr Shape kShapes128x2[] = {{8, 16, 3, 4, 1, 1, 16, 2},
                                   {16, 16, 3, 4, 1, 2, 16, 2},
                                   {24, 16, 3, 4, 1, 3, 16, 2},
                                   {32, 32, 3, 2, 2, 2, 32, 2},
-                                  {64, 64, 2, 1, 4, 2, 64, 2}};
-constexpr Shape kShapes256x1[] = {{8, 16, 3, 4, 1, 1, 16, 2},
-                                  {16, 16, 3, 4, 1, 2, 16, 2},
-                                  {32, 16, 3, 2, 2, 2, 16, 2},
-                                  {64, 32, 2, 2, 4, 2, 16, 1}};
-constexpr Shape kShapes256x2[] = {{8, 16, 3, 4, 1, 1, 16, 1},
-                                  {16, 16, 3, 4, 1, 2, 16, 1},
-                                  {32, 16, 3, 4, 2, 2, 16, 1},
-                                  {64, 32, 2, 2, 4, 2, 16, 1}};
+                                  {64, 64, 3, 1, 4, 2, 64, 2}};
+constexpr Shape kShapes256x1[] = {
+    {8, 16, 3, 4, 1, 1, 16, 2}, {16, 16, 3, 4, 1, 2, 16, 2}, {32, 16, 3, 2, 2, 2, 16, 2}};
+constexpr Shape kShapes256x2[] = {
+    {8, 16, 3, 4, 1, 1, 16, 1}, {16, 16, 3, 4, 1, 2, 16, 1}, {32, 16, 3, 4, 2, 2, 16, 1}};
 
 std::span<const Shape> shapes_of(const DecodeMmaSpec& spec) {
   const bool wide = size_of(DType(spec.kv_dtype)) == 2;
   if (spec.head_dim == 64) return wide ? std::span<const Shape>(kShapes64x2) : kShapes64x1;
   if (spec.head_dim == 128) return wide ? std::span<const Shape>(kShapes128x2) : kShapes128x1;
   return wide ? std::span<const Shape>(kShapes256x2) : kShapes256x1;
+}
+
+// The shapes were found on sm_90a. Before it, and with two terms of Q, the compiler needs more
+// registers for the same, and without a cap takes fewer than it may.
+void spare_registers(int head_dim, DecodeMmaTuning& t) {
+  t.slab_tokens = std::min(t.slab_tokens, 32);
+  if (head_dim > 128) t.column_blocks = 1;
+  t.maxnreg = 255;
 }
 
 // Gives up what matters least until the blocks fit an SM of `arch`: stages, then blocks, then
@@ -206,8 +210,7 @@ class DecodeMmaFamily final : public Family {
     const Shape& s = found == shapes.end() ? shapes.back() : *found;
     DecodeMmaTuning t{s.tile_tokens,   s.num_stages,  s.num_rings,     s.row_groups,
                       s.column_blocks, s.slab_tokens, s.blocks_per_sm, 0};
-    // Measured on sm_90a; elsewhere the compiler wants more registers for the longest slabs.
-    if (!arch.programmatic_launch) t.slab_tokens = std::min(t.slab_tokens, 32);
+    if (!arch.programmatic_launch || q_terms(kernel) > 1) spare_registers(spec.head_dim, t);
     shrink_to_fit(kernel, t, arch);
     return values_of(t);
   }

@@ -63,10 +63,8 @@ class DecodeMma {
       store_q();
       __syncthreads();
       compute(parity);
-      const bool more = plan_.valid[parity ^ 1];
-      if (more) request_q(parity ^ 1);
       finish(parity);
-      if (!more) return;
+      if (!plan_.valid[parity ^ 1]) return;
       stream_.begin(plan_.segments[parity ^ 1]);
     }
   }
@@ -139,13 +137,22 @@ class DecodeMma {
     }
   }
 
-  // Merges the rings, writes the result and makes room for the segment after the next.
+  // Merges the rings, writes the result, asks for the next segment's Q and makes room for the
+  // segment after it.
   __device__ void finish(int parity) {
+    const bool more = plan_.valid[parity ^ 1];
     __syncthreads();  // the rings are drained
     merge_.publish(math_);
-    q_.publish_range(scratch_);
     __syncthreads();
-    const Segment segment = plan_.segments[parity];
+    if (more) request_q(parity ^ 1);
+    write(plan_.segments[parity]);
+    if (!more) return;
+    q_.publish_range(scratch_);
+    __syncthreads();  // every warp has read the segment
+    if (is_first_lane()) announce_and_advance(parity);
+  }
+
+  __device__ void write(const Segment& segment) const {
     const Schedule& schedule = plan_.schedule;
     const long long slot =
         schedule.writes_output(params_, segment) ? -1 : schedule.partial_slot(segment);
@@ -153,9 +160,6 @@ class DecodeMma {
                           segment.head_tile / params_.column_tiles);
     if constexpr (Math::kExpands) unit *= e4m3_unit<kTarget>();
     merge_.write(segment, slot, log2_scale_, unit);
-    if (!plan_.valid[parity ^ 1]) return;
-    __syncthreads();  // every warp has read the segment
-    if (is_first_lane()) announce_and_advance(parity);
   }
 
   __device__ static float scale_of(const float* scales, long long head_stride, int kv_head) {
