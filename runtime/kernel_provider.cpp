@@ -225,7 +225,6 @@ KernelProvider::State::Found KernelProvider::State::compile_now(const Key& key,
               hex, cubin.row.compile_ms, cubin.row.registers, cubin.row.spill_bytes,
               cubin.row.smem_bytes);
   store(cubin, request.pinned);
-  Passed passed;
   if (request.accept && !request.accept(cubin)) {
     fail(Status::driver,
          "kernel {}, compiled just now by NVRTC {} for {}, is refused by the CUDA driver: the "
