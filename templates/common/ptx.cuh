@@ -188,12 +188,6 @@ __device__ __forceinline__ int4 load_cg(const int4* pointer) {
   return v;
 }
 
-__device__ __forceinline__ void store_cg(float4* pointer, float4 v) {
-  asm volatile("st.global.cg.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(pointer), "f"(v.x), "f"(v.y),
-               "f"(v.z), "f"(v.w)
-               : "memory");
-}
-
 __device__ __forceinline__ void store_cg(float2* pointer, float2 v) {
   asm volatile("st.global.cg.v2.f32 [%0], {%1, %2};" ::"l"(pointer), "f"(v.x), "f"(v.y) : "memory");
 }
