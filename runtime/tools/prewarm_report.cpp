@@ -112,8 +112,10 @@ void PrewarmReport::done(const PrewarmOutcome& outcome) {
   } else if (outcome.status != Status::cancelled) {
     JsonObject record = item_record(item);
     output_.record(record.add("status", status_name(outcome.status)).add("error", outcome.message));
-    output_.error("failed    {:<7} {:<11} {}  {}: {}", item.arch->name, item.family,
-                  short_key(item), item.case_line, outcome.message);
+    // A compiler's log is long, and one cause often fails many kernels: each text is told once.
+    if (told_failures_.insert(outcome.message).second)
+      output_.error("failed    {:<7} {:<11} {}  {}: {}", item.arch->name, item.family,
+                    short_key(item), item.case_line, outcome.message);
   }
   output_.progress(outcome.done, outcome.count,
                    fmt::format("{} {}", item.arch->name, item.case_line));
@@ -137,7 +139,7 @@ void PrewarmReport::totals(const PrewarmTotals& totals) {
       format_bytes(totals.cubin_bytes), format_duration(totals.seconds));
   if (totals.failed > 0)
     output_.error("prewarm: {} of {} kernels failed; the first: {}", totals.failed, totals.items,
-                  totals.first_message);
+                  totals.first_message.substr(0, totals.first_message.find('\n')));
   if (totals.cancelled)
     output_.error(
         "prewarm: interrupted after {} of {} kernels; what was compiled is kept, the same line "

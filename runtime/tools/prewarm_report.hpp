@@ -45,6 +45,7 @@ class PrewarmReport {
   std::vector<JsonObject> models_;
   std::set<std::pair<std::string, std::string>> told_;
   std::vector<Refusal> refusals_;  // by reason
+  std::set<std::string> told_failures_;
   int num_refused_ = 0;
   int planned_ = 0, missing_ = 0, present_ = 0;
 };

@@ -2,7 +2,7 @@
 
 #include "cache/export.hpp"
 #include "cache/layers.hpp"
-#include "cache_test.hpp"
+#include "tests/unit/cache/cache_test.hpp"
 
 using namespace qrow;
 using namespace qrow::test;

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "cache/export.hpp"
-#include "cache_test.hpp"
+#include "tests/unit/cache/cache_test.hpp"
 
 using namespace qrow;
 using namespace qrow::test;
