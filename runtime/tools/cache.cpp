@@ -84,7 +84,7 @@ int run(Arguments& arguments, Output& output) {
   if (what == "path") return print_path(given, output);
   if (what != "stats" && what != "verify" && what != "clear")
     fail(Status::invalid_argument, "'{}' is unknown: legal are stats, verify, clear, path", what);
-  std::unique_ptr<KernelStore> store = open_cache(given, output, true);
+  std::unique_ptr<KernelStore> store = open_cache(given, output, true, repair);
   if (what == "stats") return stats(*store, output);
   if (what == "verify") return verify(*store, repair, output);
   return clear(*store, output);

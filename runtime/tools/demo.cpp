@@ -85,9 +85,9 @@ int run(Arguments& arguments, Output& output) {
               join({"run", "heads=16/2 d=256 rows=4 kv=e4m3 batch=8 len=4096"}, place));
   } else {
     output.line(
-        "\nNot run: {}. The kernels above are compiled and checked for spills only; to run them, "
-        "use a machine with "
-        "a GPU.",
+        "\nNot run: {}\nThe kernels above are compiled and checked for spills only; to run them, "
+        "use a "
+        "machine with a GPU.",
         no_gpu);
     JsonObject record;
     output.record(record.add("not_run", no_gpu));

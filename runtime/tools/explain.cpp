@@ -2,6 +2,8 @@
 // kernels are in the cache.
 #include <algorithm>
 
+#include "cache/cache_path.hpp"
+#include "runtime/base/file.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/tools/command.hpp"
 #include "runtime/tools/kernel_rows.hpp"
@@ -189,6 +191,8 @@ int run(Arguments& arguments, Output& output) {
   const std::vector<std::string> arch_names = arguments.list("--arch");
   const std::vector<Case> cases = cases_from(arguments.words(), {});
   const std::vector<const Arch*> archs = archs_from(arch_names);
+  // A look makes no file.
+  options.cache_off = !file_exists(resolve_cache_path(options.cache_path));
   KernelProvider provider(options);
   bool all_able = true;
   for (const Case& c : cases)

@@ -1,16 +1,38 @@
 #include "runtime/tools/shared_arguments.hpp"
 
 #include <algorithm>
+#include <fstream>
+#include <string_view>
 
 #include "cache/cache_path.hpp"
 #include "runtime/base/file.hpp"
 #include "runtime/driver/device.hpp"
 
 namespace qrow {
+namespace {
+
+// The store sets a damaged file aside and starts anew, which suits a service. A person who names a
+// file that never was a cache means another one.
+void refuse_other_file(const std::string& path) {
+  constexpr std::string_view kHeader = "SQLite format 3";
+  if (path.empty() || !file_exists(path)) return;
+  std::ifstream file(path, std::ios::binary);
+  std::string begin(kHeader.size(), '\0');
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  if (file.gcount() == 0 || begin == kHeader) return;
+  fail(Status::cache,
+       "{} is no qrow cache: it does not begin like one. Name another file with --cache; a damaged "
+       "cache is set aside by 'qrow cache verify --repair'",
+       path);
+}
+
+}  // namespace
+
 ProviderOptions provider_options(Arguments& arguments, Output& output) {
   ProviderOptions options;
   options.cache_path = arguments.value("--cache").value_or("");
   options.log = output.log();
+  refuse_other_file(resolve_cache_path(options.cache_path));
   return options;
 }
 
@@ -18,11 +40,13 @@ std::unique_ptr<KernelStore> open_cache(Arguments& arguments, Output& output, bo
   return open_cache(arguments.value("--cache").value_or(""), output, must_exist);
 }
 
-std::unique_ptr<KernelStore> open_cache(const std::string& given, Output& output, bool must_exist) {
+std::unique_ptr<KernelStore> open_cache(const std::string& given, Output& output, bool must_exist,
+                                        bool may_be_damaged) {
   std::string path = resolve_cache_path(given);
   if (must_exist && !path.empty() && !file_exists(path))
     fail(Status::invalid_argument,
          "there is no cache file {}: 'qrow prewarm' makes one, --cache names another", path);
+  if (!may_be_damaged) refuse_other_file(path);
   StoreOptions options;
   options.path = given;
   options.log = output.log();

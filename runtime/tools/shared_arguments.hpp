@@ -19,7 +19,8 @@ ProviderOptions provider_options(Arguments& arguments, Output& output);
 // The cache file --cache or `given` names, for commands that work on the file itself. With
 // `must_exist` a missing file is Error(invalid_argument): a mistyped path must not become an empty
 // cache. Throws Error(cache) if it cannot be used.
-std::unique_ptr<KernelStore> open_cache(const std::string& given, Output& output, bool must_exist);
+std::unique_ptr<KernelStore> open_cache(const std::string& given, Output& output, bool must_exist,
+                                        bool may_be_damaged = false);
 std::unique_ptr<KernelStore> open_cache(Arguments& arguments, Output& output, bool must_exist);
 
 // The values of --arch, canonical or alias, repeats left out. Empty: the arch of this machine's

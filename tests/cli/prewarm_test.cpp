@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include "jit/nvrtc.hpp"
@@ -193,6 +195,38 @@ TEST_CASE(
     CHECK(total_of(records, "refused") == refused);
     CHECK(refused + static_cast<int>(items_of(records).size()) > 0);
   }
+}
+
+TEST_CASE("a file that is no cache is refused by name and left as it is") {
+  TemporaryFolder folder;
+  const std::string file = folder.file("notes.txt");
+  const std::string text = "not a cache\n";
+  std::ofstream(file) << text;
+  const std::vector<std::vector<std::string>> commands = {
+      {"list"},
+      {"cache", "stats"},
+      {"cache", "clear"},
+      {"explain", "heads=8/1", "--arch", "sm_90a"},
+      {"export", folder.file("out.sqlite")},
+      {"prewarm", "heads=8/1", "--arch", "sm_90a", "--dry-run"}};
+  for (std::vector<std::string> words : commands) {
+    words.insert(words.end(), {"--cache", file});
+    const Ran ran = run_qrow(words);
+    CAPTURE(words.front());
+    CHECK(ran.code == 1);
+    CHECK(contains(ran.err, file + " is no qrow cache"));
+  }
+  std::ifstream stream(file);
+  const std::string kept{std::istreambuf_iterator<char>(stream), {}};
+  CHECK(kept == text);
+}
+
+TEST_CASE("explain makes no file") {
+  TemporaryFolder folder;
+  const std::string file = folder.file("none.sqlite");
+  const Ran ran = run_qrow({"explain", "heads=8/1", "--arch", "sm_90a", "--cache", file});
+  CHECK(ran.code == 0);
+  CHECK_FALSE(std::ifstream(file).good());
 }
 
 }  // namespace
