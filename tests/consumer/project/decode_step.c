@@ -1,15 +1,17 @@
-/* The README's example, compiled. Without a device it shows that an offline context refuses to run. */
+/* The README's example, compiled. Without a device it shows that an offline context refuses to run.
+ */
 #include <qrow/qrow.h>
 #include <stdio.h>
 #include <string.h>
 
 /* README: begin */
-/* One attention layer of one step. bf16 Q and output [batch * 4, 64, 128]; an e4m3 KV cache in pages of 64 tokens,
- * [num_pages, 64, 8, 128]; every pointer lies on the device. */
-qrow_status decode_step(qrow_context* context, void* stream, int batch, int64_t max_kv_len, const void* q,
-                        const void* k_cache, const void* v_cache, const int32_t* kv_lens, const int32_t* page_table,
-                        int64_t pages_per_request, const float* k_scale, const float* v_scale, void* out,
-                        void* workspace, size_t workspace_bytes) {
+/* One attention layer of one step. bf16 Q and output [batch * 4, 64, 128]; an e4m3 KV cache in
+ * pages of 64 tokens, [num_pages, 64, 8, 128]; every pointer lies on the device. */
+qrow_status decode_step(qrow_context* context, void* stream, int batch, int64_t max_kv_len,
+                        const void* q, const void* k_cache, const void* v_cache,
+                        const int32_t* kv_lens, const int32_t* page_table,
+                        int64_t pages_per_request, const float* k_scale, const float* v_scale,
+                        void* out, void* workspace, size_t workspace_bytes) {
   qrow_spec spec = {.struct_size = sizeof spec};
   spec.num_q_heads = 64;
   spec.num_kv_heads = 8;
@@ -53,8 +55,9 @@ int main(void) {
   qrow_context* context = NULL;
   if (qrow_context_create(&options, &context) != QROW_STATUS_OK) return 1;
   void* somewhere = (void*)0x10000; /* never followed: there is no device */
-  const qrow_status status = decode_step(context, NULL, 1, 64, somewhere, somewhere, somewhere, somewhere, somewhere,
-                                         1, somewhere, somewhere, somewhere, somewhere, (size_t)1 << 30);
+  const qrow_status status =
+      decode_step(context, NULL, 1, 64, somewhere, somewhere, somewhere, somewhere, somewhere, 1,
+                  somewhere, somewhere, somewhere, somewhere, (size_t)1 << 30);
   printf("%s: %s\n", qrow_status_name(status), qrow_last_error());
   qrow_context_destroy(context);
   return status == QROW_STATUS_NO_DEVICE ? 0 : 1;
