@@ -38,7 +38,7 @@ std::vector<KeyDifference> key_differences(const std::string& asked, const std::
   std::vector<std::pair<std::string, std::string>> other = key_words(stored);
   for (const auto& [name, value] : key_words(asked)) {
     auto found = std::find_if(other.begin(), other.end(),
-                              [&](const auto& word) { return word.first == name; });
+                              [&wanted = name](const auto& word) { return word.first == wanted; });
     if (found == other.end()) {
       differences.push_back({name, value, ""});
     } else {
