@@ -10,8 +10,6 @@ using namespace qrow;
 
 namespace {
 
-constexpr const char* kLine = "heads=64/8 rows=4 page=64 kv=e4m3";
-
 template <typename T>
 T* odd() {
   return reinterpret_cast<T*>(std::uintptr_t{0x1001});

@@ -16,8 +16,13 @@ namespace qrow {
 void start_machine(const fake_cuda::Machine& machine = {});
 void make_current(int device);  // -1: none
 
-// A case line's spec. `heads=64/8 rows=4 page=64 kv=e4m3` unless said otherwise.
-qrow_spec spec_of(const std::string& line = "heads=64/8 rows=4 page=64 kv=e4m3");
+// The case of tests to which the case does not matter.
+inline constexpr const char* kLine = "heads=64/8 rows=4 page=64 kv=e4m3";
+qrow_spec spec_of(const std::string& line = kLine);
+
+inline bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 // Stores, for every kernel that calls of this line may launch, a row with `image` as its cubin.
 struct Filled {

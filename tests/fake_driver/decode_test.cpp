@@ -16,13 +16,6 @@ using fake_cuda::fake_cuda_live_libraries;
 
 namespace {
 
-constexpr const char* kLine = "heads=64/8 rows=4 page=64 kv=e4m3";
-
-bool has(const std::string& text, const std::string& part) {
-  INFO(text);
-  return text.find(part) != std::string::npos;
-}
-
 qrow_status decode(const TestContext& test, const qrow_spec& spec, const qrow_args& args,
                    void* stream = nullptr) {
   return qrow_decode(test.context, &spec, &args, workspace(), kWorkspaceBytes, stream);

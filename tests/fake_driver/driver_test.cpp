@@ -12,13 +12,6 @@ using fake_cuda::fake_cuda_live_libraries;
 
 namespace {
 
-constexpr const char* kLine = "heads=64/8 rows=4 page=64 kv=e4m3";
-
-bool has(const std::string& text, const std::string& part) {
-  INFO(text);
-  return text.find(part) != std::string::npos;
-}
-
 std::string output_of(const std::string& command) {
   std::string output;
   FILE* pipe = popen((command + " 2>&1").c_str(), "r");

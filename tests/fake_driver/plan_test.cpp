@@ -14,13 +14,6 @@ using fake_cuda::fake_cuda_live_libraries;
 
 namespace {
 
-constexpr const char* kLine = "heads=64/8 rows=4 page=64 kv=e4m3";
-
-bool has(const std::string& text, const std::string& part) {
-  INFO(text);
-  return text.find(part) != std::string::npos;
-}
-
 qrow_workload workload_of(int batch, long long max_kv_len) {
   qrow_workload workload{};
   workload.struct_size = sizeof(workload);

@@ -55,7 +55,7 @@ char* getenv(const char* name) noexcept {
 
 namespace {
 
-constexpr const char* kLine = "heads=64/8 rows=4 page=64 kv=e4m3 lse=2";
+constexpr const char* kLineWithLse = "heads=64/8 rows=4 page=64 kv=e4m3 lse=2";
 constexpr int kCalls = 1000;
 
 template <typename Call>
@@ -85,9 +85,9 @@ TEST_CASE(
   }
   start_machine();
   TemporaryFolder folder;
-  fill_cache(folder.file("c.db"), {.line = kLine});
+  fill_cache(folder.file("c.db"), {.line = kLineWithLse});
   const TestContext test(folder.file("c.db"));
-  const qrow_spec spec = spec_of(kLine);
+  const qrow_spec spec = spec_of(kLineWithLse);
   const qrow_args args = args_of(spec, 128, 2048);
   qrow_plan* plan = nullptr;
   REQUIRE(qrow_plan_create(test.context, &spec, nullptr, &plan) == QROW_STATUS_OK);
