@@ -109,11 +109,14 @@ CacheReport export_cache(KernelStore& from, const std::string& file, const Expor
   if (const auto id = file_id(file); id && id == file_id(from.path())) {
     fail(Status::cache, "cannot export the cache '{}' into itself: give another path", from.path());
   }
+  export_place(file);
   CacheReport report;
   StoreAccess::read(
       from, [&](sqlite::Database& database) { report = write_seed(database, file, filter); });
   return report;
 }
+
+void check_export_place(const std::string& file) { export_place(file); }
 
 CacheReport import_cache(KernelStore& into, const std::string& file) {
   SeedReader reader(file, "import");
@@ -141,6 +144,9 @@ CacheReport import_cache(KernelStore& into, const std::string& file) {
 }
 
 CacheReport merge_caches(const std::string& out_file, const std::vector<std::string>& files) {
+  if (files.empty())
+    fail(Status::invalid_argument, "nothing to merge into '{}': give at least one file", out_file);
+  export_place(out_file);  // before the inputs are read
   std::vector<SeedReader> readers;
   readers.reserve(files.size());
   struct Origin {

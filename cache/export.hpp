@@ -26,10 +26,14 @@ struct ExportFilter {
 };
 
 // A seed: rollback-journal mode, one file, deterministic bytes for the same rows. Written beside
-// `file` and renamed.
+// `file` and renamed. A file that is there already is replaced only if it is empty or itself a qrow
+// file; else it is refused and stays as it is. The same holds for `out_file` of a merge.
 CacheReport export_cache(KernelStore& from, const std::string& file, const ExportFilter& filter);
+// Throws Error(cache) if an export to `file` would be refused for what is there.
+void check_export_place(const std::string& file);
 // Adds the rows of `file` as pinned rows. Foreign, damaged or newer files are refused by name.
 CacheReport import_cache(KernelStore& into, const std::string& file);
+// REQUIRES: at least one file.
 CacheReport merge_caches(const std::string& out_file, const std::vector<std::string>& files);
 // Reads every row: checksum, text against digest. With `repair` bad rows are deleted.
 CacheReport verify_cache(KernelStore& store, bool repair);

@@ -1,5 +1,6 @@
 #include "cache/seed_file.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,7 +19,45 @@ namespace {
 // Exports are meant to be handed on.
 constexpr mode_t kExportMode = 0644;
 
+// May an export take the place of what is at the real path `file`? Of nothing, an empty file and a
+// qrow file of any format; whatever else a person has there is not ours to destroy.
+Support may_replace(const std::string& file) {
+  struct stat info {};
+  const bool there = ::lstat(file.c_str(), &info) == 0;
+  if (there && S_ISLNK(info.st_mode))
+    return Support::no("it is a symbolic link to a file that is not there");
+  if (there && S_ISDIR(info.st_mode)) return Support::no("it is a folder: name a file in it");
+  if (there && !S_ISREG(info.st_mode)) return Support::no("it is not a regular file");
+  if (there && info.st_size > 0) {
+    // Through sqlite, which keeps the locks of a cache that this process has open.
+    const sqlite::Header header =
+        sqlite::Database::open(file, sqlite::Access::immutable, "").header();
+    if (!header.is_sqlite || header.application_id != kApplicationId) {
+      return Support::no(
+          "it is there already and no cache or export of qrow, so it is not replaced: remove it or "
+          "give another path");
+    }
+  }
+  if (file_id(file + "-wal")) {
+    return Support::no(
+        "it is a cache in use (there is a write-ahead log beside it): give another path");
+  }
+  return Support::yes();
+}
+
 }  // namespace
+
+std::string export_place(const std::string& file) {
+  const std::string real = real_cache_file(file, true);
+  Support support = Support::yes();
+  try {
+    support = may_replace(real);
+  } catch (const sqlite::Failure& failure) {
+    support = Support::no("it cannot be read: {}", failure.what());
+  }
+  if (!support) fail(Status::cache, "cannot write '{}': {}", file, support.reason);
+  return real;
+}
 
 SeedReader::SeedReader(const std::string& file, const std::string& doing)
     : file_(file), doing_(doing) {
@@ -64,12 +103,8 @@ std::vector<TuningRow> SeedReader::tunings() {
 }
 
 SeedWriter::SeedWriter(const std::string& file)
-    : file_(real_cache_file(file, true)), temporary_(fmt::format("{}.{}.tmp", file_, ::getpid())) {
+    : file_(export_place(file)), temporary_(fmt::format("{}.{}.tmp", file_, ::getpid())) {
   guarded([&] {
-    if (file_id(file_ + "-wal")) {
-      throw sqlite::Failure(
-          0, "it is a cache in use (there is a write-ahead log beside it); give another path");
-    }
     ::unlink(temporary_.c_str());  // of a process that died with our number
     temporary_ = real_cache_file(temporary_, false);
     database_ = create_database(temporary_, kExportMode, "");
@@ -110,6 +145,7 @@ void SeedWriter::finish() {
     transaction_->commit();
     transaction_.reset();
   });
+  export_place(file_);  // somebody may have put a file there meanwhile
   database_ = {};
   if (::rename(temporary_.c_str(), file_.c_str()) != 0) {
     const int error = errno;

@@ -32,6 +32,10 @@ class SeedReader {
   sqlite::Database database_;
 };
 
+// The real path of `file` if an export may be written there: where nothing is, over an empty file
+// or over another qrow file, a link to one followed. Anything else is refused and stays.
+std::string export_place(const std::string& file);
+
 // Writes beside `file` and renames at the end, so that there is a whole file or the one of before.
 // The same rows in the same order give the same bytes.
 class SeedWriter {

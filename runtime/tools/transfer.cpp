@@ -1,7 +1,10 @@
 // `qrow export`, `qrow import` and `qrow merge`: cache files between machines.
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <system_error>
 
 #include "runtime/base/file.hpp"
 #include "runtime/tools/cache_filter.hpp"
@@ -17,7 +20,8 @@ constexpr const char* kExportUsage =
     R"(usage: qrow export FILE [--arch LIST] [--model config.json] [--only kernels|tuning]
 
 Writes the cache, or the part that the filters name, into one file: the same rows give the same bytes. The file can be
-imported, merged, or used as it is as a read-only seed (QROW_SEEDS=FILE). --model takes what prewarming that model makes
+imported, merged, or used as it is as a read-only seed (QROW_SEEDS=FILE). A FILE that is there already is replaced only
+if it is empty, a qrow export or a cache that nobody uses. --model takes what prewarming that model makes
 for rows 1 to 8, any KV type and 1 to 16 GPUs.
 
 example: qrow export kernels.sqlite --arch sm_90a --model config.json
@@ -36,23 +40,31 @@ constexpr const char* kMergeUsage =
     R"(usage: qrow merge OUT IN... [--arch LIST] [--model config.json] [--only kernels|tuning]
 
 Joins exports (of the shards of a prewarm, say) into one. The order of the inputs does not matter: the same rows give the
-same bytes. A damaged or foreign input is refused by name.
+same bytes. A damaged or foreign input is refused by name; an OUT that is there already is replaced only if it is empty
+or a qrow file that nobody uses.
 
 example: qrow merge all.sqlite shard1.sqlite shard2.sqlite
 )";
 
-// A file beside `near`, gone when its owner is.
+// A path in a new private folder beside `near`; both are gone when their owner is.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(const std::string& near)
-      : path_(fmt::format("{}.filter-{}", near, getpid())) {}
-  ~TemporaryFile() { std::remove(path_.c_str()); }
+  explicit TemporaryFile(const std::string& near) : folder_(near + ".filter-XXXXXX") {
+    if (::mkdtemp(folder_.data()) == nullptr)
+      fail(Status::cache, "cannot make a folder beside '{}': {}", near,
+           std::generic_category().message(errno));
+    path_ = folder_ + "/part.sqlite";
+  }
+  ~TemporaryFile() {
+    std::remove(path_.c_str());
+    ::rmdir(folder_.c_str());
+  }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   const std::string& path() const { return path_; }
 
  private:
-  std::string path_;
+  std::string folder_, path_;
 };
 
 int report(const char* verb, const std::string& file, const CacheReport& report, Output& output) {
@@ -113,6 +125,7 @@ int run_merge(Arguments& arguments, Output& output) {
   files.erase(files.begin());
   for (const std::string& file : files) require_file(file);
   if (filter.takes_all()) return report("merged into", out, merge_caches(out, files), output);
+  check_export_place(out);
   TemporaryFile whole(out);
   merge_caches(whole.path(), files);
   return report("merged into", out, export_part(whole.path(), out, filter, output), output);

@@ -419,7 +419,9 @@ typedef struct qrow_cache_report {
   int64_t bytes;   /* of their cubins */
 } qrow_cache_report;
 
-/* `cache_path` as in qrow_context_options; `arch` filters, NULL: all. `report` may be NULL. */
+/* `cache_path` as in qrow_context_options; `arch` filters, NULL: all. `report` may be NULL.
+ * An export or merge replaces a file that is there only if it is empty or itself a qrow file that nobody uses: anything
+ * else is QROW_STATUS_CACHE and stays as it is. */
 QROW_API qrow_status qrow_cache_export(const char* cache_path, const char* file, const char* arch, qrow_cache_report* report);
 QROW_API qrow_status qrow_cache_import(const char* cache_path, const char* file, qrow_cache_report* report);
 QROW_API qrow_status qrow_cache_merge(const char* out_file, const char* const* files, int32_t num_files, qrow_cache_report* report);

@@ -26,6 +26,7 @@
 #include "cache/sqlite.hpp"
 #include "cache/store_access.hpp"
 #include "cache/tuning_rows.hpp"
+#include "runtime/base/error.hpp"
 
 namespace qrow::test {
 
@@ -159,6 +160,18 @@ inline void write_bytes(const std::string& path, const std::string& bytes) {
 
 inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
+}
+
+// The text of the Error(cache) that `operation` throws; "" if it throws none.
+template <typename Operation>
+std::string error_of(const Operation& operation) {
+  try {
+    operation();
+  } catch (const Error& error) {
+    return error.status() == Status::cache ? error.what()
+                                           : "another status: " + std::string(error.what());
+  }
+  return {};
 }
 
 // Damages the row where it lies. REQUIRES: no store has the file open.

@@ -8,21 +8,6 @@
 using namespace qrow;
 using namespace qrow::test;
 
-namespace {
-
-template <typename Operation>
-std::string error_of(const Operation& operation) {
-  try {
-    operation();
-  } catch (const Error& error) {
-    CHECK(error.status() == Status::cache);
-    return error.what();
-  }
-  return {};
-}
-
-}  // namespace
-
 TEST_CASE("the same rows give the same export, in whatever order and state they were stored") {
   const Folder folder;
   auto first = open_store(folder.file("a")), second = open_store(folder.file("b"));
