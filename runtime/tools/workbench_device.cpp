@@ -21,6 +21,7 @@ const Arch* arch_of(const DeviceInfo& info) {
 
 // Enough blocks to fill any device; the fill kernels stride over the rest.
 constexpr unsigned kFillBlocks = 4096;
+constexpr unsigned long long kLeastFillPerBlock = 2048;  // elements, so that small fills stay small
 
 }  // namespace
 
@@ -81,7 +82,9 @@ void WorkbenchDevice::fill_normal(int dtype, void* data, unsigned long long coun
   params.count = count;
   params.seed = seed;
   params.factor = factor;
-  launch(synthetic_normal(dtype, arch()), kFillBlocks, &params);
+  const unsigned long long blocks = (count + kLeastFillPerBlock - 1) / kLeastFillPerBlock;
+  launch(synthetic_normal(dtype, arch()),
+         static_cast<unsigned>(std::min<unsigned long long>(blocks, kFillBlocks)), &params);
 }
 
 void WorkbenchDevice::fill_ranges(void* data, std::span<const SyntheticRange> ranges,

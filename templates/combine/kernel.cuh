@@ -162,7 +162,8 @@ __device__ __forceinline__ void combine_kernel(const DecodeParams& params) {
     PartSum<kSpec.head_dim> sum(params, record, column, 0, 1, maximum);
     write_merged<kSpec>(params, record, column, sum.value, sum.weight, maximum);
   } else {
-    __shared__ float shared[kTuning.num_warps][kSpec.head_dim + 1];
+    using Sums = float[kTuning.num_warps][kSpec.head_dim + 1];
+    Sums& shared = ptx::static_shared<Sums>();
     float maximum = 0;
     if (live) {
       PartSum<kSpec.head_dim> sum(params, record, column, warp % kShare, kShare, maximum);

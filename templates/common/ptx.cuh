@@ -6,8 +6,22 @@
 
 namespace qrow::ptx {
 
-// ---- Shared memory addresses and asynchronous copies
+// ---- Shared memory and asynchronous copies
 // -------------------------------------------------------------
+
+// The block's dynamic shared memory, at a multiple of 128 bytes.
+__device__ __forceinline__ char* dynamic_shared() {
+  extern __shared__ __align__(128) char dynamic_shared_memory[];
+  return dynamic_shared_memory;
+}
+
+// One T in the block's static shared memory, the same one for every call with this type. Nothing
+// constructs it.
+template <typename T>
+__device__ __forceinline__ T& static_shared() {
+  __shared__ __align__(16) char storage[sizeof(T)];
+  return reinterpret_cast<T&>(storage);
+}
 
 __device__ __forceinline__ unsigned smem_address(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));

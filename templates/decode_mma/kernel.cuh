@@ -187,11 +187,9 @@ class DecodeMma {
 template <DecodeMmaSpec kSpec, DecodeMmaTuning kTuning, Target kTarget>
 __device__ __forceinline__ void decode_mma_kernel(const DecodeParams& params) {
   using Decode = DecodeMma<kSpec, kTuning, kTarget>;
-  extern __shared__ __align__(128) char smem[];
-  __shared__ __align__(16) char plan[kPlanBytes];
   static_assert(sizeof(typename Decode::Plan) <= kPlanBytes, "the block's plan fits its memory");
   if constexpr (kTarget.programmatic_launch) ptx::wait_for_previous_kernel();
-  Decode decode(params, smem, *reinterpret_cast<typename Decode::Plan*>(plan));
+  Decode decode(params, ptx::dynamic_shared(), ptx::static_shared<typename Decode::Plan>());
   decode.run();
 }
 

@@ -30,7 +30,7 @@ __device__ void issue_chunk(const ReadCeilingParams& params, unsigned stage,
 
 template <ReadCeilingSpec kSpec, ReadCeilingTuning kTuning, Target>
 __device__ void read_ceiling_kernel(const ReadCeilingParams& params) {
-  extern __shared__ __align__(128) unsigned char ring[];
+  const char* ring = ptx::dynamic_shared();
   const unsigned long long num_chunks =
       (params.bytes + chunk_bytes(kTuning) - 1) / chunk_bytes(kTuning);
 

@@ -7,6 +7,7 @@
 // product's cannot hide in both.
 #pragma once
 
+#include "templates/common/ptx.cuh"
 #include "templates/common/target.cuh"
 #include "templates/reference/config.cuh"
 #include "templates/reference/numbers.cuh"
@@ -119,7 +120,7 @@ template <ReferenceSpec kSpec, ReferenceTuning kTuning, Target>
 __device__ void reference_kernel(const ReferenceParams& params) {
   constexpr int kQPerLane = (kSpec.head_dim + 31) / 32;
   constexpr int kVPerLane = (kSpec.head_dim_v + 31) / 32;
-  __shared__ ReferenceShared<kSpec, kTuning> shared;
+  auto& shared = ptx::static_shared<ReferenceShared<kSpec, kTuning>>();
   const DecodeParams& call = params.call;
   const ReferenceRow at = reference_row(params, blockIdx.x);
   const int lane = threadIdx.x % 32;

@@ -1,8 +1,9 @@
 // A stand-in for libcuda: records calls, keeps device memory on the host, fails on demand. It runs
-// no kernel.
+// no kernel, unless QROW_FAKE_EMULATE names a folder of kernels compiled for the CPU.
 #include "tests/fake_driver/fake_cuda.hpp"
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -10,6 +11,8 @@
 #include <set>
 #include <string>
 #include <vector>
+
+#include "tests/fake_driver/emulation.hpp"
 
 namespace {
 
@@ -40,8 +43,11 @@ std::atomic<bool> quiet{false};
 std::atomic<unsigned long long> quiet_launches{0}, quiet_others{0};
 thread_local CUcontext current = nullptr;
 
+using fake_cuda::Emulation;
+
 struct Kernel {
   std::string name;
+  const qrow::emulator::Object* object = nullptr;  // where kernels are emulated
 };
 struct Library {
   std::map<std::string, Kernel> kernels;
@@ -150,6 +156,13 @@ int fake_cuda_live_libraries() {
 void fake_cuda_be_quiet(bool on) { quiet = on; }
 unsigned long long fake_cuda_quiet_calls(const char* symbol) {
   return std::strcmp(symbol, "cuLaunchKernelEx") == 0 ? quiet_launches : quiet_others;
+}
+
+void fake_cuda_schedule(unsigned long long seed, bool random_landing) {
+  if (Emulation* emulation = Emulation::get()) emulation->set_schedule(seed, random_landing);
+}
+void fake_cuda_take_report(qrow::emulator::Report* report) {
+  if (Emulation* emulation = Emulation::get()) *report = emulation->take_report();
 }
 
 CUresult cuInit(unsigned) {
@@ -278,6 +291,14 @@ CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* nam
   ENTER(cuLibraryGetKernel);
   Kernel& made = reinterpret_cast<Library*>(library)->kernels[name];
   made.name = name;
+  if (Emulation* emulation = Emulation::get()) {
+    std::string why;
+    made.object = emulation->find(name, &why);
+    if (made.object == nullptr) {
+      std::fprintf(stderr, "no emulated kernel: %s\n", why.c_str());
+      return CUDA_ERROR_NOT_FOUND;
+    }
+  }
   *kernel = reinterpret_cast<CUkernel>(&made);
   return CUDA_SUCCESS;
 }
@@ -319,6 +340,8 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
         config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
         config->attrs[i].value.programmaticStreamSerializationAllowed != 0;
   }
+  if (const auto* object = reinterpret_cast<Kernel*>(function)->object)
+    return Emulation::get()->launch(*object, *config, arguments);
   launch.params = *static_cast<const qrow::DecodeParams*>(arguments[0]);
   std::lock_guard lock(world().mutex);
   world().launches.push_back(launch);
@@ -343,10 +366,13 @@ CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
   ENTER(cuMemAlloc_v2);
   void* memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   *address = reinterpret_cast<CUdeviceptr>(memory);
+  if (Emulation* emulation = Emulation::get(); emulation != nullptr && memory != nullptr)
+    emulation->allocated(memory, bytes);
   return memory != nullptr ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 CUresult cuMemFree_v2(CUdeviceptr address) {
   ENTER(cuMemFree_v2);
+  if (Emulation* emulation = Emulation::get()) emulation->freed(reinterpret_cast<void*>(address));
   std::free(reinterpret_cast<void*>(address));
   return CUDA_SUCCESS;
 }

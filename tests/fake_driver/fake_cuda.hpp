@@ -7,6 +7,7 @@
 
 #include <cstddef>
 
+#include "runtime/emulator/fault.hpp"
 #include "templates/common/params.cuh"
 
 namespace fake_cuda {
@@ -44,6 +45,10 @@ int fake_cuda_live_libraries();
 // nothing.
 void fake_cuda_be_quiet(bool quiet);
 unsigned long long fake_cuda_quiet_calls(const char* symbol);
+// Where kernels are emulated: the order of threads (0: in turn), and whether asynchronous copies
+// land at random; and what was found since the last take.
+void fake_cuda_schedule(unsigned long long seed, bool random_landing);
+void fake_cuda_take_report(qrow::emulator::Report* report);
 }
 
 // An image that cuLibraryLoadData refuses as made for another GPU. Images without the ELF magic are

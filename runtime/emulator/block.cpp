@@ -1,0 +1,320 @@
+// Threads, their schedule, and memory. What warps do together: warp.cpp, fragments.cpp.
+#include "runtime/emulator/block.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace qrow::emulator {
+
+Block::Block(Memory& memory, const Launch& launch, std::uint32_t launch_number, Thread** running,
+             Report* report)
+    : memory_(memory),
+      launch_(launch),
+      launch_number_(launch_number),
+      running_(running),
+      report_(report),
+      stacks_(static_cast<int>(launch.threads)),
+      random_(launch.seed) {}
+
+Block::~Block() = default;
+
+void Block::run(Index index) {
+  start(index);
+  run_threads();
+  for (Warp& warp : warps_) report_->bank_conflicts += warp.conflicts.finish();
+  *running_ = nullptr;
+}
+
+void Block::start(Index index) {
+  index_ = index;
+  stopped_ = false;
+  current_ = next_ = 0;
+  shared_.reset(launch_.smem_bytes, report_, fmt::format("block {}", index.x));
+  warps_.assign(launch_.threads / 32, {});
+  for (Barrier& barrier : barriers_) barrier = {};
+  lanes_.clear();
+  for (unsigned i = 0; i < launch_.threads; ++i) {
+    Lane& lane = *lanes_.emplace_back(std::make_unique<Lane>(static_cast<int>(i)));
+    lane.thread = {this, {i, 0, 0}, index, {launch_.threads, 1, 1}, launch_.grid};
+    lane.groups.emplace_back();
+    lane.fiber.start(stacks_.stack(static_cast<int>(i)), StackPool::stack_bytes(), [this] {
+      try {
+        launch_.entry->run(launch_.params);
+      } catch (const Stopped&) {
+        stopped_ = true;
+      }
+    });
+  }
+}
+
+void Block::run_threads() {
+  for (int thread = next_ready(); thread >= 0 && !stopped_; thread = next_ready()) resume(thread);
+  if (stopped_) return;
+  for (int i = 0; i < static_cast<int>(launch_.threads); ++i) {
+    if (alive(i)) return report_deadlock();
+  }
+}
+
+// In turn, or drawn from the seed. -1: none.
+int Block::next_ready() {
+  const int count = static_cast<int>(launch_.threads);
+  const int first =
+      launch_.seed == 0 ? next_ : static_cast<int>(random_() % static_cast<unsigned>(count));
+  for (int i = 0; i < count; ++i) {
+    const int thread = (first + i) % count;
+    if (lanes_[static_cast<std::size_t>(thread)]->state == State::ready) return thread;
+  }
+  return -1;
+}
+
+void Block::resume(int thread) {
+  current_ = thread;
+  next_ = thread;
+  *running_ = &self().thread;
+  self().fiber.resume();
+  if (self().fiber.ended()) end_thread();
+  if (launch_.landing == Landing::random) land_some();
+}
+
+void Block::end_thread() {
+  Lane& lane = self();
+  lane.state = State::ended;
+  for (const std::vector<Copy>& group : lane.groups)
+    for (const Copy& copy : group) land(copy);
+  for (const Meeting& meeting : warp().meetings) {
+    if (stopped_ || (meeting.mask >> lane_index() & 1) == 0) continue;
+    stopped_ = true;
+    if (report_->seen(FaultKind::missing_lane, meeting.site, nullptr)) return;
+    report_->add(
+        FaultKind::missing_lane, meeting.site, nullptr,
+        fmt::format("{} has ended, but {} at {} names its lane {} (mask {:#x})", who(),
+                    meeting.name, describe_site(meeting.site), lane_index(), meeting.mask));
+  }
+  if (block_barrier_complete()) pass_barrier(barriers_[0]);
+}
+
+void Block::report_deadlock() {
+  const Lane* first = nullptr;
+  std::string text = fmt::format("block {}: no thread can go on:", index_.x);
+  int listed = 0;
+  for (const auto& lane : lanes_) {
+    if (lane->state != State::waiting) continue;
+    if (first == nullptr) first = lane.get();
+    if (++listed > 4) continue;
+    text += fmt::format("{} thread {} waits for {} at {}", listed > 1 ? "," : "",
+                        lane->clock.thread(), lane->waits_for, describe_site(lane->waits_at));
+  }
+  if (listed > 4) text += fmt::format(", and {} more", listed - 4);
+  if (!report_->seen(FaultKind::deadlock, first->waits_at, nullptr))
+    report_->add(FaultKind::deadlock, first->waits_at, nullptr, text);
+}
+
+void Block::wait(const char* what, Site site) {
+  Lane& lane = self();
+  lane.state = State::waiting;
+  lane.waits_for = what;
+  lane.waits_at = site;
+  lane.fiber.suspend();
+}
+
+std::string Block::who() const { return fmt::format("block {}, thread {}", index_.x, current_); }
+
+void Block::stop(FaultKind kind, Site site, Site other, const std::string& text) {
+  if (!report_->seen(kind, site, other)) report_->add(kind, site, other, who() + text);
+  throw Stopped{};
+}
+
+// ---- Barriers ----
+
+bool Block::block_barrier_complete() const {
+  const std::size_t waiting = barriers_[0].waiting.size();
+  std::size_t alive_threads = 0;
+  for (const auto& lane : lanes_) alive_threads += lane->state != State::ended ? 1 : 0;
+  return waiting > 0 && waiting == alive_threads;
+}
+
+void Block::pass_barrier(Barrier& barrier) {
+  std::vector<Clock*> clocks;
+  for (const int thread : barrier.waiting) {
+    clocks.push_back(&lanes_[static_cast<std::size_t>(thread)]->clock);
+    wake(thread);
+  }
+  Clock::join(clocks, static_cast<int>(launch_.threads));
+  barrier = {};
+}
+
+void Block::block_barrier(Site site) {
+  barriers_[0].waiting.push_back(current_);
+  if (block_barrier_complete()) {
+    pass_barrier(barriers_[0]);
+  } else {
+    wait("__syncthreads", site);
+  }
+}
+
+void Block::named_barrier(int id, int threads, Site site) {
+  if (id < 1 || id > 15 || threads <= 0 || threads % 32 != 0) {
+    stop(FaultKind::wrong_barrier, site, nullptr,
+         fmt::format(": barrier {} of {} threads at {}; ids are 1 to 15, counts multiples of 32",
+                     id, threads, describe_site(site)));
+  }
+  Barrier& barrier = barriers_[static_cast<std::size_t>(id)];
+  if (!barrier.waiting.empty() && barrier.threads != threads) {
+    stop(
+        FaultKind::wrong_barrier, site, barrier.site,
+        fmt::format(" comes to barrier {} for {} threads at {}; others wait there for {} at {}", id,
+                    threads, describe_site(site), barrier.threads, describe_site(barrier.site)));
+  }
+  barrier.threads = threads;
+  barrier.site = site;
+  barrier.waiting.push_back(current_);
+  if (static_cast<int>(barrier.waiting.size()) == threads) {
+    pass_barrier(barrier);
+  } else {
+    wait("a named barrier", site);
+  }
+}
+
+// ---- Memory ----
+
+void Block::check_early(const Memory::Words& words, const void* address, Site site) {
+  if (!launch_.overlaps_previous || self().previous_done) return;
+  for (std::size_t i = 0; i < words.count; ++i) {
+    if (words.first[i].launch != launch_number_ - 1 || launch_number_ == 1) continue;
+    if (report_->seen(FaultKind::early_read, site, nullptr)) return;
+    return report_->add(
+        FaultKind::early_read, site, nullptr,
+        fmt::format("{} touches {} at {} before it has waited for the previous kernel, which wrote "
+                    "there",
+                    who(), address, describe_site(site)));
+  }
+}
+
+void Block::check_global(const void* address, unsigned bytes, unsigned alignment, Use use,
+                         Site site) {
+  const char* verb = use == Use::read ? "reads" : "writes";
+  const auto place = reinterpret_cast<std::uintptr_t>(address);
+  const Memory::Words words = memory_.words(address, bytes);
+  if (words.first == nullptr) {
+    const std::uintptr_t params = reinterpret_cast<std::uintptr_t>(launch_.params);
+    const bool is_params = place >= params && place < params + launch_.entry->params_bytes;
+    const bool is_constant = place >= launch_.code_begin && place < launch_.code_end;
+    if (use == Use::read && (is_params || is_constant)) return;
+    stop(FaultKind::out_of_bounds, site, nullptr,
+         fmt::format(" {} {} bytes at {}, outside every allocation, at {}", verb, bytes, address,
+                     describe_site(site)));
+  }
+  if (place % alignment != 0) {
+    stop(FaultKind::misaligned, site, nullptr,
+         fmt::format(" {} {} bytes at {}, no multiple of {}, at {}", verb, bytes, address,
+                     alignment, describe_site(site)));
+  }
+  check_early(words, address, site);
+  if (use == Use::atomic) return;
+  const std::uint32_t block = index_.x + launch_.grid.x * (index_.y + launch_.grid.y * index_.z);
+  for (std::size_t i = 0; i < words.count; ++i) {
+    Memory::Writer& writer = words.first[i];
+    if (writer.launch == launch_number_ && writer.block != block &&
+        !report_->seen(FaultKind::blocks_collide, site, nullptr)) {
+      report_->add(FaultKind::blocks_collide, site, nullptr,
+                   fmt::format("{} {} {} at {}, which block {} of the same launch wrote", who(),
+                               verb, address, describe_site(site), writer.block));
+    }
+    if (use == Use::write) writer = {launch_number_, block};
+  }
+}
+
+void Block::access(const void* address, unsigned bytes, unsigned alignment, Use use, Site site) {
+  if (stacks_.holds(address)) return;
+  if (!shared_.holds(address)) return check_global(address, bytes, alignment, use, site);
+  const unsigned smem = shared_.address_of(address);
+  if (use == Use::read) {
+    shared_.read(smem, bytes, alignment, self().clock, site);
+  } else {
+    shared_.write(smem, bytes, alignment, self().clock, site);
+  }
+  warp().conflicts.add(lane_index(), smem, bytes, site);
+}
+
+void Block::read(const void* address, unsigned bytes, unsigned alignment, Site site) {
+  access(address, bytes, alignment, Use::read, site);
+}
+
+void Block::write(const void* address, unsigned bytes, unsigned alignment, Site site) {
+  access(address, bytes, alignment, Use::write, site);
+}
+
+int Block::atomic_or(int* address, int bits, Site site) {
+  check_global(address, sizeof *address, alignof(int), Use::atomic, site);
+  const int old = *address;
+  *address |= bits;
+  return old;
+}
+
+char* Block::dynamic_shared() { return shared_.dynamic(); }
+
+void* Block::static_shared(const void* type, unsigned bytes) {
+  return shared_.static_object(type, bytes);
+}
+
+unsigned Block::shared_address(const void* pointer, Site site) {
+  if (!shared_.holds(pointer)) {
+    stop(FaultKind::out_of_bounds, site, nullptr,
+         fmt::format(" takes the shared address of {}, which is not in shared memory, at {}",
+                     pointer, describe_site(site)));
+  }
+  return shared_.address_of(pointer);
+}
+
+void Block::store_shared(unsigned smem, const void* data, unsigned bytes, Site site) {
+  std::memcpy(shared_.write(smem, bytes, bytes, self().clock, site), data, bytes);
+  warp().conflicts.add(lane_index(), smem, bytes, site);
+}
+
+// ---- Asynchronous copies ----
+
+void Block::cp_async(unsigned smem, const void* global, unsigned bytes, unsigned valid, Site site) {
+  if (valid > bytes) {
+    stop(FaultKind::out_of_bounds, site, nullptr,
+         fmt::format(" copies {} valid bytes of {} at {}", valid, bytes, describe_site(site)));
+  }
+  if (valid > 0) check_global(global, valid, bytes, Use::read, site);
+  shared_.begin_copy(smem, bytes, self().clock, site);
+  warp().conflicts.add(lane_index(), smem, bytes, site);
+  self().groups.back().push_back({smem, static_cast<const char*>(global), bytes, valid, site});
+}
+
+void Block::cp_async_commit() { self().groups.emplace_back(); }
+
+// The open group does not count.
+void Block::cp_async_wait(unsigned pending) {
+  std::deque<std::vector<Copy>>& groups = self().groups;
+  while (groups.size() > pending + 1) {
+    for (const Copy& copy : groups.front()) land(copy);
+    groups.pop_front();
+  }
+}
+
+std::array<char, 16> Block::bytes_of(const Copy& copy) {
+  std::array<char, 16> data{};
+  std::memcpy(data.data(), copy.global, copy.valid);
+  return data;
+}
+
+void Block::land(const Copy& copy) {
+  shared_.land_copy(copy.smem, bytes_of(copy).data(), copy.bytes, self().clock, copy.site);
+}
+
+// Some of the copies in flight of the thread that ran last arrive before they have to.
+void Block::land_some() {
+  for (const std::vector<Copy>& group : self().groups) {
+    for (const Copy& copy : group) {
+      if (random_() % 4 == 0) shared_.fill(copy.smem, bytes_of(copy).data(), copy.bytes);
+    }
+  }
+}
+
+void Block::wait_for_previous_kernel() { self().previous_done = true; }
+
+}  // namespace qrow::emulator
