@@ -57,11 +57,11 @@ void check_arch(const Nvrtc& nvrtc, const Arch& arch) {
 // What QROW_DUMP asks for: <folder>/<kernel>/{entry.cu, kernel.cubin, compile.log}. A dump that
 // cannot be written fails no call; the log says so.
 void dump(const CompileJob& job, CompileResult& result) {
-  const auto folder = env("QROW_DUMP");
-  if (!folder || *folder == "off") return;
-  const std::string path = fmt::format("{}/{}", *folder, job.name);
   std::string reason;
   try {
+    const auto folder = dump_folder_by_environment();
+    if (!folder) return;
+    const std::string path = fmt::format("{}/{}", *folder, job.name);
     if (!make_folders(path, &reason)) fail(Status::cache, "{}", reason);
     write_file(path + "/entry.cu", job.text);
     write_file(path + "/compile.log", fmt::format("options: {}\nNVRTC: {}\n{}", result.options,

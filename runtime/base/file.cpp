@@ -65,7 +65,7 @@ std::string parent_of(const std::string& path) {
 
 }  // namespace
 
-std::string read_file(const std::string& path) {
+std::string read_file(const std::string& path, std::size_t max_bytes) {
   const auto refuse = [&path](int error) {
     fail(Status::invalid_argument, "cannot read '{}': {}", path, reason_of(error));
   };
@@ -79,6 +79,11 @@ std::string read_file(const std::string& path) {
     if (count < 0) refuse(errno);
     if (count == 0) return bytes;
     bytes.append(buffer.data(), static_cast<std::size_t>(count));
+    if (bytes.size() > max_bytes) {
+      fail(Status::invalid_argument,
+           "cannot read '{}': it is larger than {} bytes, the limit for a file of this kind", path,
+           max_bytes);
+    }
   }
 }
 

@@ -1,14 +1,18 @@
 // Files, folders and locks: small wrappers with our error texts. No CUDA, no sqlite.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace qrow {
 
-// Throws Error(invalid_argument) naming the path and the system's reason.
-std::string read_file(const std::string& path);
+// The files that we read whole are written by people; what is larger, or has no end (/dev/zero),
+// was not meant.
+inline constexpr std::size_t kMaxReadBytes = std::size_t{16} << 20;
+// Throws Error(invalid_argument) naming the path and the system's reason, or the limit.
+std::string read_file(const std::string& path, std::size_t max_bytes = kMaxReadBytes);
 // Writes beside the target and renames; throws Error(cache).
 void write_file(const std::string& path, std::string_view bytes);
 bool file_exists(const std::string& path);

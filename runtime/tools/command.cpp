@@ -5,6 +5,7 @@
 #include <string>
 
 #include "qrow/qrow.h"
+#include "runtime/base/env.hpp"
 
 namespace qrow {
 
@@ -75,18 +76,38 @@ int run(const Command& command, std::span<const char* const> words, std::FILE* o
   Output::Options options{.json = arguments.flag("--json"), .quiet = arguments.flag("--quiet")};
   Output output(out, err, options);
   try {
-    int code = command.run(arguments, output);
-    if (std::ferror(out) == 0) return code;
-    output.error(
-        "{}: standard output could not be written (disk full?): what it holds is incomplete",
-        command.name);
-    return kExitFailed;
+    if (&command != &kEnvCommand) check_environment();  // `env` shows what is wrong instead
+    return command.run(arguments, output);
   } catch (const Error& error) {
     output.error("{}: {}", command.name, error.what());
     if (exit_code(error.status()) == kExitUsage)
       output.note("'qrow {} --help' shows the form and an example", command.name);
     return exit_code(error.status());
   }
+}
+
+int run_words(std::span<const char* const> words, std::FILE* out, std::FILE* err) {
+  std::string_view name = words.empty() ? "" : words[0];
+  if (name == "help" && words.size() > 1) {
+    words = words.subspan(1);
+    name = words[0];
+    if (const Command* command = find_command(name)) return print_help(*command, out);
+  }
+  if (name == "--help" || name == "-h" || name == "help") {
+    print(out, overview());
+    return kExitDone;
+  }
+  if (name == "--version" || name == "version") {
+    print(out, version_text() + '\n');
+    return kExitDone;
+  }
+  if (name.empty()) {
+    print(err, overview());
+    return kExitUsage;
+  }
+  if (const Command* command = find_command(name)) return run(*command, words.subspan(1), out, err);
+  print(err, fmt::format("qrow: command '{}' is unknown: legal are {}\n", name, known_commands()));
+  return kExitUsage;
 }
 
 }  // namespace
@@ -109,29 +130,12 @@ int exit_code(Status status) {
 
 int run_command_line(std::span<const char* const> words, std::FILE* out, std::FILE* err) {
   try {
-    std::string_view name = words.empty() ? "" : words[0];
-    if (name == "help" && words.size() > 1) {
-      words = words.subspan(1);
-      name = words[0];
-      if (const Command* command = find_command(name)) return print_help(*command, out);
-    }
-    if (name == "--help" || name == "-h" || name == "help") {
-      print(out, overview());
-      return kExitDone;
-    }
-    if (name == "--version" || name == "version") {
-      print(out, version_text() + '\n');
-      return kExitDone;
-    }
-    if (name.empty()) {
-      print(err, overview());
-      return kExitUsage;
-    }
-    if (const Command* command = find_command(name))
-      return run(*command, words.subspan(1), out, err);
+    const int code = run_words(words, out, err);
+    if (std::fflush(out) == 0 && std::ferror(out) == 0) return code;
     print(err,
-          fmt::format("qrow: command '{}' is unknown: legal are {}\n", name, known_commands()));
-    return kExitUsage;
+          "qrow: standard output could not be written (closed, or the disk is full): what it holds "
+          "is incomplete\n");
+    return code == kExitDone ? kExitFailed : code;
   } catch (const Error& error) {
     print(err, fmt::format("qrow: {}\n", error.what()));
     return exit_code(error.status());

@@ -28,11 +28,15 @@ void show_variables(Output& output) {
     output.line("  {:<13} {:<34} {}", variable.name,
                 value ? "= " + *value : fmt::format("not set ({})", variable.default_text),
                 variable.meaning);
+    const std::string complaint = env_complaint(variable.name);
+    if (!complaint.empty()) output.line("  {:<13} wrong: {}", "", complaint);
     JsonObject record;
     record.add("variable", variable.name)
         .add("set", value.has_value())
         .add("value", value.value_or(""));
-    output.record(record.add("default", variable.default_text).add("meaning", variable.meaning));
+    output.record(record.add("default", variable.default_text)
+                      .add("meaning", variable.meaning)
+                      .add("wrong", complaint));
   }
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "runtime/base/env.hpp"
-#include "runtime/base/error.hpp"
 
 namespace qrow {
 namespace {
@@ -15,17 +14,6 @@ std::size_t terminal_columns(std::FILE* stream) {
   winsize size{};
   if (ioctl(fileno(stream), TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
   return size.ws_col;
-}
-
-LogLevel log_level_from_environment() {
-  constexpr std::pair<std::string_view, LogLevel> levels[] = {{"error", LogLevel::error},
-                                                              {"warning", LogLevel::warning},
-                                                              {"info", LogLevel::info},
-                                                              {"debug", LogLevel::debug}};
-  std::string text = env("QROW_LOG").value_or("warning");
-  for (auto [name, level] : levels)
-    if (text == name) return level;
-  fail(Status::invalid_argument, "QROW_LOG={}: legal is error, warning, info, debug", text);
 }
 
 }  // namespace
@@ -52,7 +40,7 @@ void Output::erase_progress() {
 }
 
 Log Output::log() {
-  return Log(log_level_from_environment(), [this](LogLevel level, const char* text) {
+  return Log(log_level_by_environment(), [this](LogLevel level, const char* text) {
     constexpr const char* names[] = {"", "error: ", "warning: ", "", ""};
     error("{}{}", names[static_cast<int>(level)], text);
   });

@@ -72,13 +72,23 @@ TEST_CASE("What cannot be read or written is named with the system's reason") {
     CHECK(std::string(error.what()) ==
           "cannot read '" + folder.file("missing") + "': No such file or directory");
   }
-  CHECK_THROWS_AS(read_file(folder.path()), Error);
+  CHECK_THROWS_WITH(read_file(folder.path()),
+                    ("cannot read '" + folder.path() + "': Is a directory").c_str());
   try {
     write_file(folder.file("no/such/folder/a"), "x");
     FAIL("a file was written without its folder");
   } catch (const Error& error) {
     CHECK(error.status() == Status::cache);
   }
+}
+
+TEST_CASE("A file above the limit, or without an end, is refused naming the limit") {
+  const TemporaryFolder folder;
+  write_file(folder.file("a"), std::string(100'000, 'x'));
+  CHECK(read_file(folder.file("a"), 100'000).size() == 100'000);
+  CHECK_THROWS_WITH_AS(read_file(folder.file("a"), 99'999), doctest::Contains("99999 bytes"),
+                       Error);
+  CHECK_THROWS_WITH_AS(read_file("/dev/zero"), doctest::Contains("16777216 bytes"), Error);
 }
 
 TEST_CASE("Missing folders are made private, existing ones are left alone") {
