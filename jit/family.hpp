@@ -83,7 +83,9 @@ class Family {
 
   // May this family compute `spec` on `arch`, and if not, why.
   virtual Support supports(const Spec& spec, const Arch& arch) const = 0;
-  // Lower is preferred; asked only where supports() is able.
+  // Lower is preferred; asked only where supports() is able. Like the default tuning it may look at
+  // anything but spec.max_rows: the rows of a call are the bucket's, and a list of specs that
+  // differ in max_rows alone asks once for each number of rows.
   virtual int rank(const Spec& spec, const Arch& arch, const Bucket& bucket) const = 0;
   virtual Tuning default_tuning(const Spec& spec, const Arch& arch, const Bucket& bucket) const = 0;
   // Is this point of the tuning space legal (shared memory, divisibility)? One function for host,

@@ -145,15 +145,23 @@ long long distance(const Bucket& a, const Bucket& b) {
          std::llabs(static_cast<long long>(a.rows) - b.rows);
 }
 
+std::vector<Bucket> buckets_of_rows(int rows) {
+  std::vector<Bucket> buckets;
+  buckets.reserve(kBucketBatches * kBucketLengths);
+  for (int batch = 0; batch < kBucketBatches; ++batch) {
+    for (int length = 0; length < kBucketLengths; ++length) {
+      buckets.push_back({1 << batch, 1LL << (kSmallestLengthExponent + length), rows});
+    }
+  }
+  return buckets;
+}
+
 std::vector<Bucket> all_buckets(const Spec& spec) {
   std::vector<Bucket> buckets;
   buckets.reserve(static_cast<std::size_t>(spec.max_rows * kBucketBatches * kBucketLengths));
   for (int rows = 1; rows <= spec.max_rows; ++rows) {
-    for (int batch = 0; batch < kBucketBatches; ++batch) {
-      for (int length = 0; length < kBucketLengths; ++length) {
-        buckets.push_back({1 << batch, 1LL << (kSmallestLengthExponent + length), rows});
-      }
-    }
+    const std::vector<Bucket> more = buckets_of_rows(rows);
+    buckets.insert(buckets.end(), more.begin(), more.end());
   }
   return buckets;
 }

@@ -58,6 +58,8 @@ Bucket bucket_of(const Spec& spec, int batch, long long max_kv_len, int rows, lo
 std::size_t bucket_index(const Bucket& bucket);
 // Steps from one bucket to another, each axis in its own classes.
 long long distance(const Bucket& a, const Bucket& b);
+// Those of one number of rows: batch outermost, then length.
+std::vector<Bucket> buckets_of_rows(int rows);
 // Every bucket of a spec, for prewarm and for plans without a workload: rows outermost, then batch,
 // then length.
 std::vector<Bucket> all_buckets(const Spec& spec);

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -27,18 +28,50 @@ long long available_memory_bytes() {
   return 0;
 }
 
-// What the buckets of a case come down to, equal choices once.
-std::vector<Choice> choices_of(const Case& c, const Arch& arch) {
-  std::vector<Choice> choices;
-  for (const Bucket& bucket : all_buckets(c.spec)) {
-    Choice choice = choose(c.spec, arch, bucket, c.family, c.tuning);
+// What the buckets of cases come down to, equal choices once. A case with max_rows n asks about the
+// buckets of 1 to n rows; cases that differ in max_rows alone share the answers, or a list of n
+// such cases would cost n * n (10 s for 512).
+class Choices {
+ public:
+  // In the order of all_buckets(). Throws as choose() does. Valid until the next call.
+  std::span<const Choice> of(const Case& c, const Arch& arch) {
+    choose(c.spec, arch, bucket_of(c.spec, 0, 0, 0, 0), c.family, c.tuning);  // or says why not
+    Answers& answers = answers_[key_of(c, arch)];
+    const auto rows = static_cast<std::size_t>(c.spec.max_rows);
+    while (answers.num_within.size() < rows) {
+      for (const Bucket& bucket : buckets_of_rows(static_cast<int>(answers.num_within.size()) + 1))
+        add(choose(c.spec, arch, bucket, c.family, c.tuning), answers.choices);
+      answers.num_within.push_back(answers.choices.size());
+    }
+    return std::span(answers.choices).first(answers.num_within[rows - 1]);
+  }
+
+ private:
+  struct Answers {
+    std::vector<Choice> choices;          // by rows
+    std::vector<std::size_t> num_within;  // [n - 1]: of them, for calls of up to n rows
+  };
+
+  // max_rows counts only by what it makes the families able to do.
+  static std::string key_of(const Case& c, const Arch& arch) {
+    Spec spec = c.spec;
+    spec.max_rows = 1;
+    std::string key = fmt::format("{} {} {} {}", arch.name, format_spec(spec), c.family, c.tuning);
+    for (const Verdict& verdict : ask_families(c.spec, arch, bucket_of(c.spec, 0, 0, 0, 0))) {
+      if (verdict.support) key += fmt::format(" {}", verdict.family->name());
+    }
+    return key;
+  }
+
+  static void add(Choice&& choice, std::vector<Choice>& choices) {
     if (std::ranges::none_of(choices,
                              [&](const Choice& known) { return same_kernels(known, choice); })) {
       choices.push_back(std::move(choice));
     }
   }
-  return choices;
-}
+
+  std::map<std::string, Answers> answers_;
+};
 
 std::string line_of(const Case& c) {
   Case kept;
@@ -53,11 +86,9 @@ class ItemList {
   explicit ItemList(const Shard& shard) : shard_(shard) {}
 
   void add(const Case& c, const Arch& arch) {
-    std::vector<Choice> choices;
     try {
-      choices = choices_of(c, arch);
       std::set<Digest> of_this_spec;
-      for (const Choice& choice : choices) {
+      for (const Choice& choice : choices_.of(c, arch)) {
         for (Variant& variant : variants_of(c.spec, choice, arch)) {
           Key key = make_key(variant, template_digest(variant.family));
           if (of_this_spec.insert(key.digest).second)
@@ -97,6 +128,7 @@ class ItemList {
   }
 
   const Shard shard_;
+  Choices choices_;
   std::vector<PrewarmItem> items_;
   std::map<Digest, int> shard_of_;
 };

@@ -72,6 +72,20 @@ TEST_CASE("a choice is legal, brings its combine kernel, and names distinct vari
   }
 }
 
+TEST_CASE("what serves a bucket does not depend on how many more rows the spec would allow") {
+  for (const Arch& arch : archs()) {
+    for (const char* line : {"heads=64/8 kv=e4m3", "heads=16/2 d=256", "heads=5/1 d=64 q=f16"}) {
+      Spec few = spec_of(line), many = few;
+      for (const int rows : {1, 2, 5, 8, 33}) {
+        few.max_rows = rows;
+        many.max_rows = 500;
+        for (const Bucket& bucket : buckets_of_rows(rows))
+          REQUIRE(same_kernels(choose(few, arch, bucket), choose(many, arch, bucket)));
+      }
+    }
+  }
+}
+
 TEST_CASE("a tool or combine cannot be forced as the family, and the legal names are listed") {
   for (const char* name : {"combine", "reference", "read_ceiling", "nothing"}) {
     try {

@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <set>
+#include <string>
 
 #include "jit/entry.hpp"
 #include "tests/temporary_folder.hpp"
@@ -61,6 +63,35 @@ TEST_CASE("equal kernels of one spec are listed once, those of an earlier spec a
     repeated |= item.repeats;
   }
   CHECK(repeated);  // both have groups of 8
+}
+
+TEST_CASE("specs that differ in rows alone get the same kernels together as one by one") {
+  const std::vector<const char*> lines = {"heads=64/8 rows=9",
+                                          "heads=64/8 rows=2",
+                                          "heads=64/8 rows=30",
+                                          "heads=64/8 mask=tree",
+                                          "heads=64/8 rows=4 tuning=num_stages:2",
+                                          "heads=64/8"};
+  std::vector<Case> together;
+  std::vector<std::pair<std::string, Digest>> expected, found;
+  for (const char* line : lines) {
+    together.push_back(parse_case(line));
+    for (const PrewarmItem& item : list({line}))
+      expected.emplace_back(item.case_line, item.key.digest);
+  }
+  for (const PrewarmItem& item : list_prewarm(together, {&arch_by_name("sm_90a")}))
+    found.emplace_back(item.case_line, item.key.digest);
+  CHECK(found == expected);
+}
+
+TEST_CASE("a list of specs asks once for each number of rows, so that a thousand take no time") {
+  std::vector<Case> cases;
+  for (int rows = 1; rows <= 1024; ++rows)
+    cases.push_back(parse_case("heads=64/8 rows=" + std::to_string(rows)));
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(list_prewarm(cases, {&arch_by_name("sm_90a")}).size() > 1024);
+  // 40 s where every spec asked about all its buckets, 0.3 s so.
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
 }
 
 TEST_CASE("what an arch cannot serve is listed with its reason") {
