@@ -6,6 +6,7 @@
 
 #include <string_view>
 
+#include "cache/sqlite.hpp"
 #include "cache/store_file.hpp"
 #include "runtime/base/env.hpp"
 #include "runtime/base/file.hpp"
@@ -112,6 +113,21 @@ Support trust_seed_file(const std::string& file) {
         file, info.st_mode & 07777, file);
   }
   return Support::yes();
+}
+
+Support begins_like_cache(const std::string& file) {
+  struct stat info {};
+  if (::stat(file.c_str(), &info) != 0) return Support::yes();
+  if (!S_ISREG(info.st_mode)) return Support::no("'{}' is not a regular file", file);
+  try {
+    sqlite::Database database =
+        sqlite::Database::open(real_cache_file(file, true), sqlite::Access::immutable, "");
+    const sqlite::Header header = database.header();
+    if (header.file_bytes == 0 || header.is_sqlite) return Support::yes();
+  } catch (const sqlite::Failure&) {
+    return Support::yes();  // opening it tells why
+  }
+  return Support::no("'{}' is no qrow cache: it does not begin like one", file);
 }
 
 }  // namespace qrow

@@ -28,4 +28,9 @@ Support trust_own_file(const std::string& file);
 // write it.
 Support trust_seed_file(const std::string& file);
 
+// Could `file` be a cache, sound or damaged? No, with a sentence that names it, where something
+// else is there: a folder, a device, a file that does not begin like a database. For paths that a
+// person gives: a service sets a damaged file aside and goes on.
+Support begins_like_cache(const std::string& file);
+
 }  // namespace qrow

@@ -47,14 +47,14 @@ Look look_at_header(const sqlite::Header& header, const std::string& file) {
         fmt::format("'{}' is damaged or no qrow cache: it is not an sqlite database", file));
   }
   if (header.application_id != kApplicationId) {
-    return without_database(FileState::refused,
+    return without_database(FileState::foreign,
                             fmt::format("'{}' is a foreign sqlite database (application id {:#x}, "
                                         "not qrow's {:#x}): give another path",
                                         file, header.application_id, kApplicationId));
   }
   if (header.user_version != kCacheFormat) {
     const char* other = header.user_version > kCacheFormat ? "a newer" : "an older";
-    return without_database(FileState::refused,
+    return without_database(FileState::foreign,
                             fmt::format("'{}' has cache format {}, made by {} qrow, and this one "
                                         "knows format {}: give another path",
                                         file, header.user_version, other, kCacheFormat));

@@ -16,7 +16,8 @@ enum class FileState {
   other_journal,  // sound, but in the other journal mode
   wal_fails,      // this file system cannot do what a write-ahead log needs
   read_only,
-  refused,  // not ours to touch, or trouble that is not the file's
+  foreign,  // a database of another program or of another format: not ours to touch
+  refused,  // trouble that is not the file's
 };
 
 struct Look {
@@ -28,7 +29,7 @@ struct Look {
 // Opens the file for writing in the journal mode `wanted` if it is sound. Changes nothing.
 Look look_at(const std::string& file, Journal wanted, const std::string& vfs);
 
-// What the header alone decides: good (go on), absent, damaged or refused.
+// What the header alone decides: good (go on), absent, damaged or foreign.
 Look look_at_header(const sqlite::Header& header, const std::string& file);
 
 // The state that a failure of an open or of the first read tells of.

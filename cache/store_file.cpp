@@ -68,6 +68,7 @@ class Repair {
     switch (look.state) {
       case FileState::good:
       case FileState::read_only:
+      case FileState::foreign:
       case FileState::refused:
         return false;
       case FileState::absent:
@@ -204,12 +205,15 @@ OpenFile open_cache_file(const StoreOptions& options, const std::string& file,
     return open_without_writing(options, file,
                                 fmt::format("the folder '{}' cannot be written", folder), notes);
   }
-  std::string reason;
-  if (!make_lock_folder(file, &reason)) return open_without_writing(options, file, reason, notes);
-
   const Journal journal = journal_for(options, file, notes);
   Look look;
   if (!damaged) look = look_at(file, journal, options.vfs);
+  if (look.state == FileState::foreign) {  // nothing is put beside it either
+    opened.trouble = look.why;
+    return opened;
+  }
+  std::string reason;
+  if (!make_lock_folder(file, &reason)) return open_without_writing(options, file, reason, notes);
   if (look.state != FileState::good) {
     const FileLock lock =
         FileLock::acquire(lock_folder_of(file) + "/open", kOpenLockWaitMs, &reason);

@@ -39,9 +39,9 @@ ContextOptions to_options(const qrow_context_options& o) {
   const int cache_mode = within("cache_mode", o.cache_mode, QROW_CACHE_OFF);
   provider.cache_off = cache_mode == QROW_CACHE_OFF;
   provider.read_only = cache_mode == QROW_CACHE_READ_ONLY;
-  if (o.compile_deadline_ms < 0)
-    fail(Status::invalid_argument, "compile_deadline_ms is {}: it must be at least 0",
-         o.compile_deadline_ms);
+  at_least_zero("compile_deadline_ms", o.compile_deadline_ms);
+  at_least_zero("compile_threads", o.compile_threads);
+  at_least_zero("tune_budget_ms", o.tune_budget_ms);
   provider.compile_deadline_ms = o.compile_deadline_ms;
   provider.log = log_of(o.log_level, o.log_callback, o.log_user);
   if (within("tune_mode", o.tune_mode, QROW_TUNE_OFF) == QROW_TUNE_FIRST_USE) {
@@ -91,6 +91,7 @@ qrow_status qrow_spec_parse(const char* line, qrow_spec* spec, qrow_workload* wo
   return guarded([&] {
     thread_local Case parsed;  // owns the strings of the workload
     parsed = parse_case(&require_pointer(line, "line"));
+    if (workload != nullptr) check_result(workload, "workload");
     hand_out(spec, "spec", from_spec(parsed.spec));
     if (workload != nullptr) hand_out(workload, "workload", to_workload(parsed));
   });

@@ -45,8 +45,12 @@ T& require_pointer(T* pointer, const char* name) {
   return *pointer;
 }
 
-// Checks the struct_size of a caller's struct against ours of `size` bytes: not 0, and from a newer
-// caller nothing may be set that this library does not know.
+// No struct of this header will ever be larger: a struct_size above it was never set, and reading
+// that far would leave the caller's memory.
+inline constexpr std::size_t kMaxStructBytes = 4096;
+
+// Checks the struct_size of a caller's struct against ours of `size` bytes: neither 0 nor absurd,
+// and from a newer caller nothing may be set that this library does not know.
 void check_struct(const void* given, std::size_t size, const char* name);
 
 // The caller's struct if it is of this very version, else a copy in `storage`, fields that the
@@ -61,15 +65,22 @@ const T& whole(const T* given, const char* name, T& storage) {
   return storage;
 }
 
+// A struct that receives results: what lies beyond the fields we know is not looked at.
+template <typename T>
+void check_result(const T* to, const char* name) {
+  check_struct(to, kMaxStructBytes, name);
+}
+
 // Writes as much of `value` as the caller's struct holds.
 template <typename T>
 void hand_out(T* to, const char* name, T value) {
-  check_struct(to, to != nullptr && to->struct_size > sizeof(T) ? to->struct_size : sizeof(T),
-               name);
+  check_result(to, name);
   value.struct_size = to->struct_size;
   std::memcpy(to, &value, to->struct_size < sizeof(T) ? to->struct_size : sizeof(T));
 }
 
+// Refuses a negative value of the option or field `name`.
+void at_least_zero(const char* name, long long value);
 std::string text_or_empty(const char* text);
 std::vector<std::string> texts(const char* const* list, int count, const char* name);
 

@@ -31,13 +31,7 @@ LogLevel log_level_of(int level) {
       fail(Status::invalid_argument, "log_level is {}: the values are 0 to 4 (qrow.h)", level);
     return static_cast<LogLevel>(level);
   }
-  const std::string name = env("QROW_LOG").value_or("warning");
-  constexpr const char* kNames[] = {"error", "warning", "info", "debug"};
-  const auto* const place = std::find(std::begin(kNames), std::end(kNames), name);
-  if (place == std::end(kNames))
-    fail(Status::invalid_argument,
-         "QROW_LOG is '{}': the values are error, warning, info and debug", name);
-  return static_cast<LogLevel>(place - std::begin(kNames) + 1);
+  return log_level_by_environment();
 }
 
 }  // namespace
@@ -68,6 +62,12 @@ void check_struct(const void* given, std::size_t size, const char* name) {
     fail(Status::invalid_argument, "{}->struct_size is {}: set it to sizeof(*{})", name,
          struct_size, name);
   }
+  if (struct_size > kMaxStructBytes) {
+    fail(Status::invalid_argument,
+         "{}->struct_size is {}, more than any version's struct ({} bytes at most): set it to "
+         "sizeof(*{})",
+         name, struct_size, kMaxStructBytes, name);
+  }
   const auto* bytes = static_cast<const unsigned char*>(given);
   for (std::size_t i = size; i < struct_size; ++i) {
     if (bytes[i] == 0) continue;
@@ -77,6 +77,10 @@ void check_struct(const void* given, std::size_t size, const char* name) {
          "or leave the field 0",
          name, struct_size, QROW_VERSION_MAJOR, QROW_VERSION_MINOR, QROW_VERSION_PATCH, size);
   }
+}
+
+void at_least_zero(const char* name, long long value) {
+  if (value < 0) fail(Status::invalid_argument, "{} is {}: it must be at least 0", name, value);
 }
 
 std::string text_or_empty(const char* text) { return text != nullptr ? text : ""; }

@@ -1,7 +1,9 @@
 // The C API: prewarm, tuning and whole cache files.
 #include <atomic>
 
+#include "cache/cache_path.hpp"
 #include "cache/export.hpp"
+#include "runtime/base/file.hpp"
 #include "runtime/c_api.hpp"
 #include "runtime/prewarm.hpp"
 #include "runtime/public_spec.hpp"
@@ -13,9 +15,8 @@ ProviderOptions to_options(const qrow_prewarm_options& o) {
   ProviderOptions options;
   options.cache_path = text_or_empty(o.cache_path);
   options.seed_paths = texts(o.seed_paths, o.num_seed_paths, "seed_paths");
-  if (o.compile_deadline_ms < 0)
-    fail(Status::invalid_argument, "compile_deadline_ms is {}: it must be at least 0",
-         o.compile_deadline_ms);
+  at_least_zero("compile_deadline_ms", o.compile_deadline_ms);
+  at_least_zero("compile_threads", o.compile_threads);
   options.compile_deadline_ms = o.compile_deadline_ms;
   options.log = log_of(0, o.log_callback, o.log_user);
   return options;
@@ -70,21 +71,39 @@ qrow_prewarm_report to_report(const PrewarmTotals& totals) {
   return report;
 }
 
-std::unique_ptr<KernelStore> open_store(const char* cache_path) {
+enum class Opening { existing, to_make, to_repair };
+
+// A mistyped path must not become an empty cache, nor may a file that never was a cache be set
+// aside as a damaged one.
+std::unique_ptr<KernelStore> open_store(const char* cache_path, Opening opening) {
   StoreOptions options;
   options.path = cache_path_or_default(text_or_empty(cache_path));
   options.log = log_of(0, nullptr, nullptr);
+  const std::string file = resolve_cache_path(options.path);
+  if (opening != Opening::to_make && !file.empty() && !file_exists(file))
+    fail(Status::cache, "there is no cache file '{}': give the path of one", file);
+  if (opening != Opening::to_repair) {
+    if (const Support cache = begins_like_cache(file); !cache)
+      fail(Status::cache, "{}: give another path", cache.reason);
+  }
   return KernelStore::open(options, true);
 }
 
-void hand_out(qrow_cache_report* to, const CacheReport& from) {
-  if (to == nullptr) return;
-  qrow_cache_report report{};
-  report.kernels = from.kernels;
-  report.tunings = from.tunings;
-  report.bad = from.bad;
-  report.bytes = from.bytes;
-  qrow::hand_out(to, "report", report);
+// Does `work` if its result can be handed out: nothing is done that the caller is then told has
+// failed.
+template <typename Work>
+qrow_status reported(qrow_cache_report* to, const Work& work) {
+  return guarded([&] {
+    if (to != nullptr) check_result(to, "report");
+    const CacheReport from = work();
+    if (to == nullptr) return;
+    qrow_cache_report report{};
+    report.kernels = from.kernels;
+    report.tunings = from.tunings;
+    report.bad = from.bad;
+    report.bytes = from.bytes;
+    hand_out(to, "report", report);
+  });
 }
 
 }  // namespace
@@ -106,7 +125,8 @@ qrow_status qrow_prewarm(const qrow_prewarm_options* options, const qrow_spec* s
     if (archs.empty())
       fail(Status::invalid_argument,
            "num_archs is 0: name at least one arch to compile for, such as sm_90a");
-    if (report != nullptr) check_struct(report, report->struct_size, "report");
+    if (report != nullptr) check_result(report, "report");
+    const ProviderOptions provider_options = to_options(known);
     const std::vector<PrewarmItem> items = list_prewarm(to_cases(specs, num_specs), archs);
     std::atomic<bool> cancel{false};
     PrewarmRun run;
@@ -120,9 +140,9 @@ qrow_status qrow_prewarm(const qrow_prewarm_options* options, const qrow_spec* s
         if (callback(user, &item) != 0) cancel = true;
       };
     }
-    KernelProvider provider(to_options(known));
+    KernelProvider provider(provider_options);
     const PrewarmTotals totals = prewarm(provider, items, run);
-    if (report != nullptr) qrow::hand_out(report, "report", to_report(totals));
+    if (report != nullptr) hand_out(report, "report", to_report(totals));
     if (totals.first_failure != Status::ok) throw Error(totals.first_failure, totals.first_message);
     if (totals.cancelled)
       fail(Status::cancelled, "the callback cancelled the prewarm; what was made is kept");
@@ -138,35 +158,38 @@ qrow_status qrow_tune(qrow_context*, const qrow_spec*, const qrow_workload*,
 
 qrow_status qrow_cache_export(const char* cache_path, const char* file, const char* arch,
                               qrow_cache_report* report) {
-  return guarded([&] {
+  return reported(report, [&] {
     require_pointer(file, "file");
     ExportFilter filter;
     if (arch != nullptr) filter.arch = arch_by_name(arch).name;
-    hand_out(report, export_cache(*open_store(cache_path), file, filter));
+    return export_cache(*open_store(cache_path, Opening::existing), file, filter);
   });
 }
 
 qrow_status qrow_cache_import(const char* cache_path, const char* file, qrow_cache_report* report) {
-  return guarded([&] {
+  return reported(report, [&] {
     require_pointer(file, "file");
-    hand_out(report, import_cache(*open_store(cache_path), file));
+    return import_cache(*open_store(cache_path, Opening::to_make), file);
   });
 }
 
 qrow_status qrow_cache_merge(const char* out_file, const char* const* files, int32_t num_files,
                              qrow_cache_report* report) {
-  return guarded([&] {
+  return reported(report, [&] {
     require_pointer(out_file, "out_file");
-    hand_out(report, merge_caches(out_file, texts(files, num_files, "files")));
+    return merge_caches(out_file, texts(files, num_files, "files"));
   });
 }
 
 qrow_status qrow_cache_verify(const char* cache_path, int32_t repair, qrow_cache_report* report) {
-  return guarded([&] { hand_out(report, verify_cache(*open_store(cache_path), repair != 0)); });
+  return reported(report, [&] {
+    const Opening opening = repair != 0 ? Opening::to_repair : Opening::existing;
+    return verify_cache(*open_store(cache_path, opening), repair != 0);
+  });
 }
 
 qrow_status qrow_cache_clear(const char* cache_path, qrow_cache_report* report) {
-  return guarded([&] { hand_out(report, clear_cache(*open_store(cache_path))); });
+  return reported(report, [&] { return clear_cache(*open_store(cache_path, Opening::existing)); });
 }
 
 }  // extern "C"

@@ -6,15 +6,15 @@ namespace qrow {
 namespace {
 
 PlanWorkload to_workload(const Spec& spec, const qrow_workload& w) {
-  const auto at_least_zero = [](const char* field, long long value) {
-    if (value < 0)
-      fail(Status::invalid_argument, "workload.{} is {}: it must be at least 0", field, value);
-  };
-  at_least_zero("batch", w.batch);
-  at_least_zero("rows", w.rows);
-  at_least_zero("max_kv_len", w.max_kv_len);
-  at_least_zero("window", w.window);
-  at_least_zero("splits", w.splits);
+  at_least_zero("workload.batch", w.batch);
+  at_least_zero("workload.rows", w.rows);
+  at_least_zero("workload.max_kv_len", w.max_kv_len);
+  at_least_zero("workload.window", w.window);
+  at_least_zero("workload.splits", w.splits);
+  if (w.window > 0 && spec.window == 0) {
+    fail(Status::invalid_argument,
+         "workload.window is {}, but spec.window is off: turn it on in the spec", w.window);
+  }
   if (w.rows > spec.max_rows) {
     fail(Status::invalid_argument, "workload.rows is {}: the spec's max_rows is {}", w.rows,
          spec.max_rows);

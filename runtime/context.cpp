@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/base/env.hpp"
 #include "runtime/case.hpp"
 #include "runtime/hit_table.hpp"
 #include "runtime/kernel_loader.hpp"
@@ -12,31 +11,12 @@
 #include "runtime/public_spec.hpp"
 
 namespace qrow {
-namespace {
-
-bool cache_only_by_environment() {
-  const std::string mode = env("QROW_JIT").value_or("on");
-  if (mode != "on" && mode != "cache_only") {
-    fail(Status::invalid_argument, "QROW_JIT is '{}': the values are on and cache_only", mode);
-  }
-  return mode == "cache_only";
-}
-
-ProviderOptions with_environment(ProviderOptions options) {
-  options.cache_only |= cache_only_by_environment();
-  return options;
-}
-
-}  // namespace
 
 struct Context::State {
   explicit State(const ContextOptions& options)
-      : log(options.provider.log),
-        cache_only(options.provider.cache_only),
-        provider(options.provider) {}
+      : log(options.provider.log), provider(options.provider) {}
 
   const Log log;
-  const bool cache_only;
   KernelProvider provider;
   std::vector<const Arch*>
       archs;  // that the device can load, best first; the one asked for, offline
@@ -69,12 +49,10 @@ void Context::State::open_device(int ordinal) {
   target->driver = &driver;
   target->num_sms = device->num_sms;
   loader = std::make_unique<KernelLoader>(driver, device->ordinal, provider);
-  picker = std::make_unique<Picker>(*loader, archs, device->num_sms, cache_only);
+  picker = std::make_unique<Picker>(*loader, archs, device->num_sms, provider.cache_only());
 }
 
-Context::Context(const ContextOptions& given) {
-  ContextOptions options = given;
-  options.provider = with_environment(options.provider);
+Context::Context(const ContextOptions& options) {
   const bool offline = options.device == QROW_DEVICE_NONE;
   if (!offline && options.device < QROW_DEVICE_CURRENT) {
     fail(Status::invalid_argument,
@@ -121,6 +99,11 @@ Support Context::can_run(const Spec& spec) const {
 }
 
 std::unique_ptr<const Plan> Context::make_plan(const Spec& spec, const PlanWorkload* workload) {
+  if (offline()) {  // what is wrong with the request comes before what this context lacks
+    const PlanWorkload w = workload != nullptr ? *workload : PlanWorkload{};
+    choose(spec, arch(), bucket_of(spec, w.batch, w.max_kv_len, w.rows, w.window), w.family,
+           w.tuning);
+  }
   device();
   state_->loader->check_current_context();
   return workload != nullptr ? state_->plan_for(spec, *workload) : state_->plan_for_all(spec);

@@ -94,7 +94,16 @@ std::string cache_path_or_default(const std::string& given) {
 
 struct KernelProvider::State {
   explicit State(const ProviderOptions& given)
-      : options(given), layers(open_layers(given)), flight(lock_folder_of(layers, given)) {}
+      : options(given),
+        forbidden_by_environment(cache_only_by_environment()),
+        layers(open_layers(given)),
+        flight(lock_folder_of(layers, given)) {}
+
+  bool cache_only() const { return options.cache_only || forbidden_by_environment; }
+  // "jit_mode cache_only"
+  const char* what_forbids() const {
+    return options.cache_only ? "jit_mode cache_only" : "QROW_JIT=cache_only";
+  }
 
   using Found = std::shared_ptr<const Cubin>;
 
@@ -109,11 +118,13 @@ struct KernelProvider::State {
   Found search_layers(const Key& key, const Request& request, Passed& passed);
   bool acceptable(const Cubin& cubin, const Request& request, Passed& passed);
   void count_miss(const Passed& passed);
+  [[noreturn]] void refuse_to_prewarm();
   Found compile_now(const Key& key, const Request& request);
   void store(const Cubin& cubin, bool pinned);
   Found remember(Cubin&& cubin, bool pinned);
 
   const ProviderOptions options;
+  const bool forbidden_by_environment;
   Layers layers;
   SingleFlight flight;
   ProviderCounts counts;
@@ -193,6 +204,14 @@ void KernelProvider::State::count_miss(const Passed& passed) {
   }
 }
 
+// One text for every kernel, so that a report can tell it once.
+void KernelProvider::State::refuse_to_prewarm() {
+  ++counts.not_cached;
+  fail(Status::not_cached,
+       "it would have to be compiled, and {} forbids that: a prewarm needs it unset or 'on'",
+       what_forbids());
+}
+
 KernelProvider::State::Found KernelProvider::State::compile_now(const Key& key,
                                                                 const Request& request) {
   const Variant& variant = *request.variant;
@@ -261,20 +280,23 @@ KernelProvider::State::Found KernelProvider::State::remember(Cubin&& cubin, bool
   return found;
 }
 
-KernelProvider::KernelProvider(const ProviderOptions& options)
-    : state_(std::make_unique<State>(options)) {}
+KernelProvider::KernelProvider(const ProviderOptions& options) {
+  check_environment();
+  state_ = std::make_unique<State>(options);
+}
 KernelProvider::~KernelProvider() = default;
 
 std::shared_ptr<const Cubin> KernelProvider::get(const Request& request) {
   const Key key = make_key(*request.variant, template_digest(request.variant->family));
   State::Passed passed;
   if (auto found = state_->search(key, request, passed)) return found;
-  if (state_->options.cache_only || !request.may_compile) {
+  if (state_->cache_only() || !request.may_compile) {
     state_->count_miss(passed);
+    if (request.pinned) state_->refuse_to_prewarm();
     refuse(*request.variant, request.case_line,
-           state_->options.cache_only
-               ? "is not in the cache, and jit_mode cache_only forbids compiling"
-               : "is not in the cache, and this request must not compile");
+           state_->cache_only() ? fmt::format("is not in the cache, and {} forbids compiling",
+                                              state_->what_forbids())
+                                : "is not in the cache, and this request must not compile");
   }
   const auto cancelled = [&request] { return request.cancel != nullptr && request.cancel->load(); };
   const SingleFlight::Ticket ticket = state_->flight.enter(key.digest, kFlightWaitMs, cancelled);
@@ -301,11 +323,14 @@ void KernelProvider::refuse(const Variant& variant, const std::string& case_line
                             const std::string& why) {
   ++state_->counts.not_cached;
   const Key key = make_key(variant, template_digest(variant.family));
-  fail(Status::not_cached,
-       "kernel {} ({} for {}) {}. Make it beforehand: qrow prewarm '{}' --arch {}",
-       key.digest.hex(), variant.family, variant.arch->name, why, case_line, variant.arch->name);
+  fail(Status::not_cached, "kernel {} ({} for {}) {}. {}", key.digest.hex(), variant.family,
+       variant.arch->name, why,
+       case_line.empty() ? "It belongs to the tools, which make it when they may compile"
+                         : fmt::format("Make it beforehand: qrow prewarm '{}' --arch {}", case_line,
+                                       variant.arch->name));
 }
 
+bool KernelProvider::cache_only() const { return state_->cache_only(); }
 void KernelProvider::count_memory_hit() { ++state_->counts.memory_hits; }
 const Log& KernelProvider::log() const { return state_->options.log; }
 const ProviderCounts& KernelProvider::counts() const { return state_->counts; }

@@ -49,6 +49,8 @@ struct ProviderCounts {  // monotonic; read at any time
 
 class KernelProvider {
  public:
+  // QROW_JIT may forbid compiling too. Throws Error(invalid_argument) for an environment variable
+  // with a wrong value.
   explicit KernelProvider(const ProviderOptions& options);
   ~KernelProvider();
 
@@ -76,6 +78,9 @@ class KernelProvider {
                            const std::string& why);
   // For callers that keep loaded kernels themselves.
   void count_memory_hit();
+
+  // Nothing compiles: by the options, or by QROW_JIT.
+  bool cache_only() const;
 
   const ProviderCounts& counts() const;
   const Log& log() const;

@@ -70,6 +70,13 @@ struct LaunchTarget {
   std::atomic<unsigned long long> launches{0};
 };
 
+// Why a call is refused for what no kernel of this version does, whatever its spec.
+inline constexpr const char* kNoCsrTables =
+    "CSR page tables are not built yet; pass a dense page_table";
+inline constexpr const char* kNoRaggedRows =
+    "ragged query rows are not built yet; pass the same rows for every request";
+inline constexpr const char* kNoTokenScales = "scales per token are not built yet";
+
 // `args` with defaults filled in, after every check that needs no kernel.
 struct CheckedArgs {
   const qrow_args* args = nullptr;

@@ -75,6 +75,15 @@ void check_counts(const Spec& spec, const qrow_args& args) {
     fail(Status::invalid_argument, "args.flags is {:#x}: this version knows {:#x}", args.flags,
          kKnownFlags);
   }
+  if (args.num_pages < 0)
+    fail(Status::invalid_argument, "args.num_pages is {}: give the size of the pool, or 0",
+         args.num_pages);
+  if (args.window < 0)
+    fail(Status::invalid_argument, "args.window is {}: it must be at least 0", args.window);
+  if (!std::isfinite(args.softcap) || args.softcap < 0) {
+    fail(Status::invalid_argument, "args.softcap is {}: it must be finite and not negative",
+         args.softcap);
+  }
   if (!std::isfinite(args.softmax_scale))
     fail(Status::invalid_argument, "args.softmax_scale is {}: it must be finite",
          args.softmax_scale);
@@ -82,10 +91,8 @@ void check_counts(const Spec& spec, const qrow_args& args) {
 
 // What this version does not do, by argument. What it does not do by spec is the families' word.
 void check_supported(const qrow_args& args) {
-  refuse_where(args.page_indptr != nullptr, "page_indptr",
-               "CSR page tables are not built yet; pass a dense page_table");
-  refuse_where(args.q_indptr != nullptr, "q_indptr",
-               "ragged query rows are not built yet; pass the same rows for every request");
+  refuse_where(args.page_indptr != nullptr, "page_indptr", kNoCsrTables);
+  refuse_where(args.q_indptr != nullptr, "q_indptr", kNoRaggedRows);
   refuse_where(args.row_kv_lens != nullptr, "row_kv_lens", "limits per row are not built yet");
   refuse_where(args.row_kv_begin != nullptr, "row_kv_begin", "limits per row are not built yet");
   refuse_where(args.tree_mask != nullptr, "tree_mask", "tree masks are not built yet");
@@ -93,9 +100,9 @@ void check_supported(const qrow_args& args) {
   refuse_where(args.schedule != nullptr, "schedule",
                "schedules made beforehand are not built yet; pass NULL");
   refuse_where(args.k_scale_page_stride != 0 || args.k_scale_token_stride != 0,
-               "k_scale_page_stride or k_scale_token_stride", "scales per token are not built yet");
+               "k_scale_page_stride or k_scale_token_stride", kNoTokenScales);
   refuse_where(args.v_scale_page_stride != 0 || args.v_scale_token_stride != 0,
-               "v_scale_page_stride or v_scale_token_stride", "scales per token are not built yet");
+               "v_scale_page_stride or v_scale_token_stride", kNoTokenScales);
   refuse_where((args.flags & QROW_RUN_WORKSPACE_PREPARED) != 0, "flags QROW_RUN_WORKSPACE_PREPARED",
                "merging inside the kernel is not built yet; leave the flag out");
   if (args.index_bits != 0 && args.index_bits != 32) {
@@ -111,6 +118,10 @@ void check_features(const Spec& spec, const qrow_args& args) {
   require_feature(args.softcap != 0, spec.softcap != 0, "softcap", "softcap");
   require_feature(args.k_scale != nullptr, spec.scale != Scale::none, "k_scale", "scale");
   require_feature(args.v_scale != nullptr, spec.scale != Scale::none, "v_scale", "scale");
+  if (spec.window != 0 && args.window == 0)
+    fail(Status::invalid_argument, "args.window is 0: spec.window needs a width of at least 1");
+  if (spec.softcap != 0 && args.softcap == 0)
+    fail(Status::invalid_argument, "args.softcap is 0: spec.softcap needs a value above 0");
   if (spec.lse != Lse::off) require({"lse", args.lse, 4});
   if (spec.scale != Scale::none) {
     require({"k_scale", args.k_scale, 4});

@@ -7,9 +7,10 @@
  *
  * Words.    rows: query tokens of one request in this step. group: query heads per KV head. spec: what is computed.
  *           plan: a ready-to-launch object for one spec on one device.
- * Structs.  Each starts with `struct_size`: set it to sizeof(the struct), or zero the struct with its `_init` function
- *           or initialiser. A smaller size from an older caller means defaults for the fields that it lacks.
- *           Zero always means "default".
+ * Structs.  Each starts with `struct_size`: zero the struct and set it to sizeof(the struct), as in
+ *           `qrow_spec spec = {.struct_size = sizeof spec}`. qrow_context_options alone has an `_init` function, which
+ *           does that and chooses the current device. A smaller size from an older caller means defaults for the fields
+ *           that it lacks; one above 4096 bytes is refused. Zero always means "default".
  * Errors.   Every function returns a qrow_status (destroy functions return nothing and accept NULL). The text of the
  *           calling thread's last error: qrow_last_error(). No exception, exit or print leaves the library.
  * Threads.  Any thread may use a context or a plan at any time. A plan is immutable and outlives its context.
@@ -304,7 +305,11 @@ typedef struct qrow_plan_info {
 } qrow_plan_info;
 
 /* Chooses, compiles if need be and loads every kernel that a run may launch. `workload` NULL: the pick of every bucket
- * is prepared and the run chooses by its arguments. The current CUDA context must be that of the device. */
+ * is prepared and the run chooses by its arguments. The current CUDA context must be that of the device.
+ * Make plans before a stream capture begins. The function is given no stream, and the driver tells of a capture only
+ * where it concerns the legacy stream: one of a blocking stream is noticed, and then only loaded kernels serve, else
+ * NOT_CACHED. One of a non-blocking stream is not noticed: where a kernel must be loaded the driver may refuse it, and may
+ * end that capture. qrow_decode asks about its own stream and has no such gap. */
 QROW_API qrow_status qrow_plan_create(qrow_context* context, const qrow_spec* spec, const qrow_workload* workload, qrow_plan** plan);
 QROW_API void qrow_plan_destroy(qrow_plan* plan);
 QROW_API qrow_status qrow_plan_info_get(const qrow_plan* plan, qrow_plan_info* info);
@@ -419,11 +424,13 @@ typedef struct qrow_cache_report {
   int64_t bytes;   /* of their cubins */
 } qrow_cache_report;
 
-/* `cache_path` as in qrow_context_options; `arch` filters, NULL: all. `report` may be NULL.
+/* `cache_path` as in qrow_context_options; an import makes a cache that is not there, for the others that is
+ * QROW_STATUS_CACHE. `arch` filters, NULL: all. `report` may be NULL.
  * An export or merge replaces a file that is there only if it is empty or itself a qrow file that nobody uses: anything
  * else is QROW_STATUS_CACHE and stays as it is. */
 QROW_API qrow_status qrow_cache_export(const char* cache_path, const char* file, const char* arch, qrow_cache_report* report);
 QROW_API qrow_status qrow_cache_import(const char* cache_path, const char* file, qrow_cache_report* report);
+/* REQUIRES: at least one file. */
 QROW_API qrow_status qrow_cache_merge(const char* out_file, const char* const* files, int32_t num_files, qrow_cache_report* report);
 QROW_API qrow_status qrow_cache_verify(const char* cache_path, int32_t repair, qrow_cache_report* report);
 QROW_API qrow_status qrow_cache_clear(const char* cache_path, qrow_cache_report* report);

@@ -97,6 +97,7 @@ TEST_CASE("another program's database is refused by name and left as it is") {
   CHECK(store->find(sample_row(1).key, sample_row(1).key_text).empty());
   store.reset();
   CHECK(bytes_of(folder.file()) == before);
+  CHECK_FALSE(std::filesystem::exists(folder.file() + ".locks"));
 }
 
 TEST_CASE("a file of a newer format is refused by name and left as it is") {

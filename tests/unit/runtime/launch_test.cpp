@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <string>
+
 using namespace qrow;
 
 namespace {
@@ -94,4 +97,30 @@ TEST_CASE("workspace bytes are monotonic and bounded by the grid") {
     before = shorter;
   }
   CHECK(before <= workspace_layout(264, 16, 128).total);
+}
+
+TEST_CASE("numbers of a call that make no sense are refused, naming field and value") {
+  Spec spec;
+  spec.num_q_heads = spec.num_kv_heads = 8;
+  const auto refusal = [&spec](auto change) -> std::string {
+    qrow_args args{};  // a batch of 0: nothing else is asked for
+    change(args);
+    try {
+      check_args(spec, args);
+    } catch (const Error& error) {
+      CHECK(error.status() == Status::invalid_argument);
+      return error.what();
+    }
+    return {};
+  };
+  CHECK(refusal([](qrow_args&) {}).empty());
+  CHECK(refusal([](qrow_args& a) { a.softcap = -5; }).starts_with("args.softcap is -5"));
+  CHECK(refusal([](qrow_args& a) { a.softcap = INFINITY; }).starts_with("args.softcap is inf"));
+  CHECK(refusal([](qrow_args& a) { a.window = -1; }).starts_with("args.window is -1"));
+  CHECK(refusal([](qrow_args& a) { a.num_pages = -1; }).starts_with("args.num_pages is -1"));
+  spec.softcap = 1;
+  CHECK(refusal([](qrow_args& a) { a.batch = 1; }).starts_with("args.softcap is 0"));
+  spec.softcap = 0;
+  spec.window = 1;
+  CHECK(refusal([](qrow_args& a) { a.batch = 1; }).starts_with("args.window is 0"));
 }
