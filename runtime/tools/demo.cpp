@@ -1,8 +1,10 @@
 // `qrow demo`: the main job in one minute, as the command lines that do it.
+#include <cstdio>
 #include <string>
 #include <vector>
 
 #include "cache/cache_path.hpp"
+#include "runtime/base/file.hpp"
 #include "runtime/tools/command.hpp"
 #include "runtime/tools/shared_arguments.hpp"
 
@@ -76,9 +78,13 @@ int run(Arguments& arguments, Output& output) {
       "Why is a kernel what it is, and would a call compile anything?",
       join({"explain", "heads=16/2 d=256 rows=4 kv=e4m3 batch=8 len=4096", "--arch", arch_list},
            place));
-  if (!cache.empty())
-    demo.step("One file takes them to other machines.",
-              join({"export", cache + ".demo-export", "--arch", arch_list}, place));
+  if (!cache.empty()) {
+    const std::string file = cache + ".demo-export";
+    const bool was_there = file_exists(file);
+    demo.step("One file takes them to other machines (the demo deletes it again).",
+              join({"export", file, "--arch", arch_list}, place));
+    if (!was_there) std::remove(file.c_str());
+  }
   demo.step("Ask again: everything is found, nothing is compiled.", join(prewarm, place));
   if (local != nullptr) {
     demo.step("Run on this GPU, checked against float64 and timed.",

@@ -5,6 +5,7 @@
 #include "cache/cache_path.hpp"
 #include "runtime/base/file.hpp"
 #include "runtime/dispatch.hpp"
+#include "runtime/launch.hpp"
 #include "runtime/tools/command.hpp"
 #include "runtime/tools/kernel_rows.hpp"
 #include "runtime/tools/shared_arguments.hpp"
@@ -19,12 +20,25 @@ constexpr const char* kUsage = R"(usage: qrow explain CASE [--arch LIST]
 Says for each arch which kernel family serves the case and why the others do not, the tuning and where it comes from, and
 for each kernel that a call may launch whether it is in the cache. For a miss it names the nearest stored kernel and the
 words in which the two keys differ. A case with a workload (batch=, len=) is one bucket; without one every pick of every
-bucket is told. Compiles nothing. Exit code 1 if no family can serve the case on one of the archs.
+bucket is told. Compiles nothing. Exit code 1 if the case cannot be served on one of the archs: no family can, or its
+call would be refused.
 
 example: qrow explain "heads=64/8 rows=4 kv=e4m3 batch=128 len=2048" --arch h200
 )";
 
 constexpr std::size_t kMostDifferences = 8;  // shown in text
+
+// What is told of one case on one arch. Printed only once every answer is whole.
+struct Answer {
+  std::vector<std::string> lines;
+  JsonObject record;
+  bool able = true;
+
+  template <typename... Args>
+  void line(fmt::format_string<Args...> text, Args&&... args) {
+    lines.push_back(fmt::format(text, std::forward<Args>(args)...));
+  }
+};
 
 struct Pick {
   Bucket bucket;  // the first that makes this choice
@@ -63,7 +77,7 @@ const char* tuning_source_text(TuningSource source) {
 
 // The stored kernel of the same family whose key differs in the fewest words.
 JsonObject explain_miss(const Key& key, const std::vector<KernelRow>& rows,
-                        const std::string& family, Output& output) {
+                        const std::string& family, Answer& answer) {
   const KernelRow* nearest = nullptr;
   std::vector<KeyDifference> fewest;
   for (const KernelRow& row : rows) {
@@ -75,15 +89,15 @@ JsonObject explain_miss(const Key& key, const std::vector<KernelRow>& rows,
   }
   JsonObject record;
   if (nearest == nullptr) {
-    output.line("           the cache holds no kernel of family {}", family);
+    answer.line("           the cache holds no kernel of family {}", family);
     return record;
   }
-  output.line("           nearest stored key {} ({} {}) differs in",
+  answer.line("           nearest stored key {} ({} {}) differs in",
               nearest->key.hex().substr(0, 8), nearest->arch, nearest->case_line);
   std::vector<JsonObject> fields;
   for (const KeyDifference& difference : fewest) {
     if (fields.size() < kMostDifferences)
-      output.line("             {}: {} wanted, {} stored", difference.field,
+      answer.line("             {}: {} wanted, {} stored", difference.field,
                   difference.asked.empty() ? "absent" : difference.asked,
                   difference.stored.empty() ? "absent" : difference.stored);
     fields.emplace_back()
@@ -92,20 +106,20 @@ JsonObject explain_miss(const Key& key, const std::vector<KernelRow>& rows,
         .add("stored", difference.stored);
   }
   if (fewest.size() > kMostDifferences)
-    output.line("             and {} more words", fewest.size() - kMostDifferences);
+    answer.line("             and {} more words", fewest.size() - kMostDifferences);
   return record.add("key", nearest->key.hex())
       .add("case", nearest->case_line)
       .add("differs", fields);
 }
 
-JsonObject explain_kernel(const Variant& variant, KernelProvider& provider, Output& output) {
+JsonObject explain_kernel(const Variant& variant, KernelProvider& provider, Answer& answer) {
   Key key = make_key(variant, template_digest(variant.family));
   JsonObject record;
   record.add("family", variant.family).add("key", key.digest.hex());
   std::unique_ptr<Cubin> stored = provider.peek(variant);
   if (stored != nullptr) {
     const KernelRow& row = stored->row;
-    output.line(
+    answer.line(
         "  hit      {} {} in the {} cache: {} registers, {} bytes spilled, {} smem, made by NVRTC "
         "{}",
         variant.family, key.digest.hex().substr(0, 8), source_name(stored->source), row.registers,
@@ -115,8 +129,10 @@ JsonObject explain_kernel(const Variant& variant, KernelProvider& provider, Outp
         .add("smem_bytes", row.smem_bytes)
         .add("nvrtc", row.nvrtc_build);
   }
-  output.line("  miss     {} {}: the first call compiles it", variant.family,
-              key.digest.hex().substr(0, 8));
+  answer.line("  miss     {} {}: {}", variant.family, key.digest.hex().substr(0, 8),
+              provider.cache_only()
+                  ? "a call is NOT_CACHED, because QROW_JIT=cache_only forbids compiling"
+                  : "the first call compiles it");
   std::vector<KernelRow> rows;
   KernelStore* user = provider.layers().user();
   if (user != nullptr) rows = user->list("", variant.family);
@@ -125,16 +141,16 @@ JsonObject explain_kernel(const Variant& variant, KernelProvider& provider, Outp
     rows.insert(rows.end(), more.begin(), more.end());
   }
   record.add("hit", false);
-  return record.add("nearest", explain_miss(key, rows, variant.family, output));
+  return record.add("nearest", explain_miss(key, rows, variant.family, answer));
 }
 
 std::vector<JsonObject> explain_families(const Case& c, const Arch& arch, const Bucket& bucket,
-                                         Output& output) {
+                                         Answer& answer) {
   std::vector<JsonObject> records;
   for (const Verdict& verdict : ask_families(c.spec, arch, bucket)) {
-    std::string answer = verdict.support ? fmt::format("can serve this, rank {}", verdict.rank)
-                                         : "cannot: " + verdict.support.reason;
-    output.line("  family   {}: {}", verdict.family->name(), answer);
+    std::string word = verdict.support ? fmt::format("can serve this, rank {}", verdict.rank)
+                                       : "cannot: " + verdict.support.reason;
+    answer.line("  family   {}: {}", verdict.family->name(), word);
     JsonObject& record = records.emplace_back();
     record.add("family", verdict.family->name()).add("able", verdict.support.able);
     if (verdict.support) {
@@ -147,12 +163,12 @@ std::vector<JsonObject> explain_families(const Case& c, const Arch& arch, const 
 }
 
 JsonObject explain_pick(const Case& c, const Arch& arch, const Pick& pick, KernelProvider& provider,
-                        Output& output) {
+                        Answer& answer) {
   std::string tuning = format_tuning(*pick.choice.family, pick.choice.tuning);
   const char* source = tuning_source_text(pick.choice.source);
-  output.line("  pick     {} for batch up to {}, length up to {}, {} rows",
+  answer.line("  pick     {} for batch up to {}, length up to {}, {} rows",
               pick.choice.family->name(), pick.bucket.batch, pick.bucket.kv_len, pick.bucket.rows);
-  output.line("  tuning   {} ({})", tuning, source);
+  answer.line("  tuning   {} ({})", tuning, source);
   JsonObject bucket, record;
   bucket.add("batch", pick.bucket.batch)
       .add("kv_len", pick.bucket.kv_len)
@@ -161,29 +177,52 @@ JsonObject explain_pick(const Case& c, const Arch& arch, const Pick& pick, Kerne
   record.add("tuning_source", source);
   std::vector<JsonObject> kernels;
   for (const Variant& variant : variants_of(c.spec, pick.choice, arch))
-    kernels.push_back(explain_kernel(variant, provider, output));
+    kernels.push_back(explain_kernel(variant, provider, answer));
   return record.add("kernels", kernels);
 }
 
-bool explain(const Case& c, const Arch& arch, KernelProvider& provider, Output& output) {
-  output.line("{} on {}", format_case(c), arch.name);
+// Why the call itself would be refused, whatever its spec; "" if it would not. The words of the
+// call's own refusal.
+std::string refusal_of(const Case& c) {
+  if (c.csr) return fmt::format("table=csr: {}", kNoCsrTables);
+  if (!c.ragged.empty()) return fmt::format("ragged=: {}", kNoRaggedRows);
+  if (c.scale_inline) return fmt::format("scale_at=inline: {}", kNoTokenScales);
+  return {};
+}
+
+void refuse_splits(const Case& c, const Arch& arch, const Choice& choice) {
+  if (c.splits <= 1 || choice.family->geometry(c.spec, choice.tuning, arch).splits_kv) return;
+  fail(Status::unsupported, "{} KV splits were forced, but family {} does not split", c.splits,
+       choice.family->name());
+}
+
+Answer explain(const Case& c, const Arch& arch, KernelProvider& provider) {
+  Answer answer;
+  answer.line("{} on {}", format_case(c), arch.name);
   Bucket bucket = bucket_of(c.spec, c.batch, c.max_len(), 0, c.window);
-  JsonObject record;
-  record.add("case", format_case(c)).add("arch", arch.name);
-  record.add("families", explain_families(c, arch, bucket, output));
+  answer.record.add("case", format_case(c)).add("arch", arch.name);
+  answer.record.add("families", explain_families(c, arch, bucket, answer));
   std::vector<JsonObject> picks;
-  bool able = true;
-  try {
-    for (const Pick& pick : picks_of(c, arch))
-      picks.push_back(explain_pick(c, arch, pick, provider, output));
-  } catch (const Error& error) {
-    if (error.status() != Status::unsupported) throw;
-    able = false;
-    output.line("  nobody   no family can serve this case");
+  std::string refusal = refusal_of(c);
+  if (refusal.empty()) {
+    try {
+      for (const Pick& pick : picks_of(c, arch)) {
+        refuse_splits(c, arch, pick.choice);
+        picks.push_back(explain_pick(c, arch, pick, provider, answer));
+      }
+    } catch (const Error& error) {
+      if (error.status() != Status::unsupported) throw;
+      refusal = error.what();
+      answer.line("  nobody   no family can serve this case");
+    }
+  } else {
+    answer.line("  refused  {}", refusal);
   }
-  record.add("able", able).add("picks", picks);
-  output.record(record);
-  return able;
+  answer.able = refusal.empty();
+  answer.record.add("able", answer.able);
+  if (!answer.able) answer.record.add("refused", refusal);
+  answer.record.add("picks", picks);
+  return answer;
 }
 
 int run(Arguments& arguments, Output& output) {
@@ -194,9 +233,15 @@ int run(Arguments& arguments, Output& output) {
   // A look makes no file.
   options.cache_off = !file_exists(resolve_cache_path(options.cache_path));
   KernelProvider provider(options);
-  bool all_able = true;
+  std::vector<Answer> answers;
   for (const Case& c : cases)
-    for (const Arch* arch : archs) all_able &= explain(c, *arch, provider, output);
+    for (const Arch* arch : archs) answers.push_back(explain(c, *arch, provider));
+  bool all_able = true;
+  for (const Answer& answer : answers) {
+    for (const std::string& line : answer.lines) output.line("{}", line);
+    output.record(answer.record);
+    all_able &= answer.able;
+  }
   return all_able ? kExitDone : kExitFailed;
 }
 

@@ -37,9 +37,15 @@ int read_q_dtype(const ModelFields& fields, std::vector<std::string>* notes) {
     if (!word) word = fields.json().text(std::string("$.") + name);
   }
   if (word == "float16") return static_cast<int>(DType::f16);
-  if (word && *word != "bfloat16")
+  if (!word || word == "bfloat16") return static_cast<int>(DType::bf16);
+  for (const char* taken : {"float32", "auto", "float8_e4m3fn"}) {
+    if (*word != taken) continue;
     notes->push_back(fmt::format("dtype {} is taken as bf16", *word));
-  return static_cast<int>(DType::bf16);
+    return static_cast<int>(DType::bf16);
+  }
+  fields.complain("dtype", fmt::format("is '{}': legal are bfloat16 and float16; float32, auto and "
+                                       "float8_e4m3fn are taken as bfloat16",
+                                       *word));
 }
 
 // What a quantised checkpoint declares for its KV cache.
@@ -74,6 +80,9 @@ LayerGroup read_base(const ModelFields& fields, const std::string& model_type) {
   group.head_dim = derive_head_dim(fields, group.num_q_heads);
   group.head_dim_v = fields.count({"v_head_dim"}, group.head_dim);
   group.softcap = fields.number({"attn_logit_softcapping"}).value_or(0);
+  if (group.softcap < 0)
+    fields.complain("attn_logit_softcapping",
+                    fmt::format("is {}: it must not be negative", group.softcap));
   group.sinks =
       model_type == "gpt_oss" || fields.boolean("add_full_attention_sink_bias").value_or(false);
   if (is_gemma4(model_type)) {

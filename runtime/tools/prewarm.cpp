@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "cache/cache_path.hpp"
+#include "runtime/base/file.hpp"
 #include "runtime/tools/command.hpp"
 #include "runtime/tools/interrupt.hpp"
 #include "runtime/tools/prewarm_report.hpp"
@@ -35,15 +37,15 @@ service. A second run finds everything and compiles nothing.
 Prints a line per kernel and totals; kernels that an earlier spec already brought are only counted (--json has them all,
 with source "memory"). What this version cannot do for a spec (a sliding window, say) is listed as refused
 with its reason; that alone is no failure. Exit code 1 if a kernel failed to compile, if the work was interrupted, or if
-every spec was refused.
+every spec was refused; a dry run has the code that it foresees.
 
 example: qrow prewarm --model tests/cases/models/qwen3.6-35b-a3b.json --tp 1,2 --kv bf16,e4m3 --arch sm_90a,sm_120a
 )";
 
 // A kernel per line that compiling would make or that is already there. The cache is only looked
 // at.
-int dry_run(KernelProvider& provider, const std::vector<PrewarmItem>& items,
-            PrewarmReport& report) {
+int dry_run(KernelProvider& provider, const std::vector<PrewarmItem>& items, PrewarmReport& report,
+            Output& output) {
   std::set<std::string> seen;
   for (const PrewarmItem& item : items) {
     std::unique_ptr<Cubin> stored;
@@ -52,7 +54,14 @@ int dry_run(KernelProvider& provider, const std::vector<PrewarmItem>& items,
     report.planned(item, stored.get(), repeats);
   }
   report.planned_totals();
-  return kExitDone;
+  if (provider.cache_only() && report.num_missing() > 0) {
+    output.error(
+        "prewarm: {} kernels would have to be compiled, and QROW_JIT=cache_only forbids that: a "
+        "prewarm needs it unset or 'on'",
+        report.num_missing());
+    return kExitFailed;
+  }
+  return items.empty() && report.num_refused() > 0 ? kExitFailed : kExitDone;
 }
 
 // Before minutes of compiling go to nowhere.
@@ -88,8 +97,11 @@ int run(Arguments& arguments, Output& output) {
     }
   }
   report.tell_refused();
+  // A look makes no file.
+  if (request.dry_run)
+    request.provider.cache_off = !file_exists(resolve_cache_path(request.provider.cache_path));
   KernelProvider provider(request.provider);
-  if (request.dry_run) return dry_run(provider, able, report);
+  if (request.dry_run) return dry_run(provider, able, report, output);
   require_cache(provider);
 
   PrewarmRun run;

@@ -30,6 +30,7 @@ class PrewarmReport {
   void planned_totals();
 
   int num_refused() const { return num_refused_; }
+  int num_missing() const { return missing_; }  // of those planned
 
  private:
   void describe(const Model& model);

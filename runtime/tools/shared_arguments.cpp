@@ -1,8 +1,6 @@
 #include "runtime/tools/shared_arguments.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <string_view>
 
 #include "cache/cache_path.hpp"
 #include "runtime/base/file.hpp"
@@ -14,16 +12,12 @@ namespace {
 // The store sets a damaged file aside and starts anew, which suits a service. A person who names a
 // file that never was a cache means another one.
 void refuse_other_file(const std::string& path) {
-  constexpr std::string_view kHeader = "SQLite format 3";
-  if (path.empty() || !file_exists(path)) return;
-  std::ifstream file(path, std::ios::binary);
-  std::string begin(kHeader.size(), '\0');
-  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  if (file.gcount() == 0 || begin == kHeader) return;
+  const Support cache = begins_like_cache(path);
+  if (cache) return;
   fail(Status::cache,
-       "{} is no qrow cache: it does not begin like one. Name another file with --cache; a damaged "
-       "cache is set aside by 'qrow cache verify --repair'",
-       path);
+       "{}. Name another file with --cache; a damaged cache is set aside by 'qrow cache verify "
+       "--repair'",
+       cache.reason);
 }
 
 }  // namespace

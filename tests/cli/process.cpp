@@ -20,11 +20,12 @@ struct Child {
   int out = -1, err = -1;
 };
 
-Child start(const std::vector<std::string>& words, const Environment& environment) {
+Child start(const char* program, const std::vector<std::string>& words,
+            const Environment& environment) {
   std::array<int, 2> out{}, err{};
   REQUIRE(pipe2(out.data(), O_CLOEXEC) == 0);
   REQUIRE(pipe2(err.data(), O_CLOEXEC) == 0);
-  std::vector<char*> pointers{const_cast<char*>(QROW_COMMAND_PATH)};
+  std::vector<char*> pointers{const_cast<char*>(program)};
   for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
   pointers.push_back(nullptr);
   pid_t pid = fork();
@@ -33,7 +34,7 @@ Child start(const std::vector<std::string>& words, const Environment& environmen
     dup2(out[1], 1);
     dup2(err[1], 2);
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
-    execv(QROW_COMMAND_PATH, pointers.data());
+    execv(program, pointers.data());
     _exit(127);
   }
   close(out[1]);
@@ -86,11 +87,17 @@ std::vector<std::string> Ran::lines() const {
 }
 
 Ran run_qrow(const std::vector<std::string>& words, const Environment& environment) {
-  return finish(start(words, environment), 0);
+  return finish(start(QROW_COMMAND_PATH, words, environment), 0);
+}
+
+Ran run_in_shell(std::string line) {
+  const std::string word = "QROW";
+  line.replace(line.find(word), word.size(), QROW_COMMAND_PATH);
+  return finish(start("/bin/sh", {"-c", line}, {}), 0);
 }
 
 Ran run_qrow_and_interrupt(const std::vector<std::string>& words, int lines) {
-  return finish(start(words, {}), lines);
+  return finish(start(QROW_COMMAND_PATH, words, {}), lines);
 }
 
 TemporaryFolder::TemporaryFolder() {

@@ -21,6 +21,9 @@ using Environment =
 
 Ran run_qrow(const std::vector<std::string>& words, const Environment& environment = {});
 
+// The same through a shell, for redirections: the word QROW stands for the executable.
+Ran run_in_shell(std::string line);
+
 // The same, interrupted (SIGINT) once standard output holds `lines` lines.
 Ran run_qrow_and_interrupt(const std::vector<std::string>& words, int lines);
 

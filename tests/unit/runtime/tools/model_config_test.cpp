@@ -56,6 +56,17 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
+TEST_CASE("a data type or a soft cap that makes no sense is refused, naming field and value") {
+  const auto config = [](const std::string& more) {
+    return R"({"model_type":"llama","num_hidden_layers":2,"num_attention_heads":8,)" + more +
+           R"("num_key_value_heads":1,"head_dim":64})";
+  };
+  CHECK(error_of(config("")).empty());
+  CHECK(contains(error_of(config(R"("torch_dtype":"banana",)")), "'banana': legal are bfloat16"));
+  CHECK(model_of(config(R"("torch_dtype":"float32",)")).notes.size() == 1);
+  CHECK(contains(error_of(config(R"("attn_logit_softcapping":-5,)")), "must not be negative"));
+}
+
 TEST_CASE("Qwen3.6-35B-A3B has ten full layers, thirty that are not ours, and a draft layer") {
   Model model = read_model(shipped("qwen3.6-35b-a3b.json"));
   REQUIRE(model.groups.size() == 1);
