@@ -158,8 +158,10 @@ std::string read_tuning(std::string_view value) {
     int number = 0;
     if (colon == 0 || colon == std::string_view::npos ||
         !read_number(part.substr(colon + 1), 0, 1 << 30, &number))
-      bad_value("tuning", value,
-                "auto, or axis:number joined by ',' (tile_tokens:32,num_stages:3)");
+      bad_value(
+          "tuning", value,
+          "auto, or axis:number joined by ',' (tile_tokens:32,num_stages:3), numbers from 0 to "
+          "1073741824");
   }
   return std::string(value);
 }
@@ -173,14 +175,15 @@ constexpr CaseWord kWords[] = {
     {"heads",
      [](Case& c, std::string_view key, std::string_view value) {
        constexpr std::string_view legal =
-           "query heads / KV heads, the first a multiple of the second (64/8)";
+           "query heads / KV heads (64/8), each from 1 to 4096, the first a multiple of the second";
        if (!read_pair(key, value, legal, &c.spec.num_q_heads, &c.spec.num_kv_heads))
          bad_value(key, value, legal);
      },
      [](const Case& c) { return fmt::format("{}/{}", c.spec.num_q_heads, c.spec.num_kv_heads); }},
     {"d",
      [](Case& c, std::string_view key, std::string_view value) {
-       if (!read_pair(key, value, "head_dim (128) or that of q and k / of v (192/128)",
+       if (!read_pair(key, value,
+                      "head_dim (128) or that of q and k / of v (192/128), each from 1 to 4096",
                       &c.spec.head_dim, &c.spec.head_dim_v))
          c.spec.head_dim_v = c.spec.head_dim;
      },
@@ -250,8 +253,9 @@ constexpr CaseWord kWords[] = {
      [](Case& c, std::string_view key, std::string_view value) {
        c.spec.window = value != "off";
        if (value != "off" && value != "on")
-         c.window = number_of(key, value, 1LL, kMaxLen,
-                              "off, on (the width comes with the call), or a width in keys from 1");
+         c.window = number_of(
+             key, value, 1LL, kMaxLen,
+             "off, on (the width comes with the call), or a width of 1 to 2147483647 keys");
      },
      [](const Case& c) {
        return unless(!c.spec.window,
@@ -261,8 +265,9 @@ constexpr CaseWord kWords[] = {
      [](Case& c, std::string_view key, std::string_view value) {
        c.spec.softcap = value != "off";
        if (value != "off" && value != "on")
-         c.softcap = number_of(key, value, 1e-6, 1e6,
-                               "off, on (the value comes with the call), or a number above 0");
+         c.softcap =
+             number_of(key, value, 1e-6, 1e6,
+                       "off, on (the value comes with the call), or a number from 1e-6 to 1e6");
      },
      [](const Case& c) {
        return unless(!c.spec.softcap,
@@ -309,14 +314,17 @@ constexpr CaseWord kWords[] = {
      [](const Case& c) { return unless(c.batch == 0, fmt::format("{}", c.batch)); }},
     {"len",
      [](Case& c, std::string_view key, std::string_view value) {
-       c.lens =
-           read_list(key, value, kMaxLen,
-                     "tokens per request: one number, or a list for all requests (65536,31x4096)");
+       c.lens = read_list(
+           key, value, kMaxLen,
+           "tokens per request, each from 0 to 2147483647: one number, or a list for all requests "
+           "(65536,31x4096), of at most 1048576");
      },
      [](const Case& c) { return write_list(c.lens); }},
     {"ragged",
      [](Case& c, std::string_view key, std::string_view value) {
-       c.ragged = read_list(key, value, 1024, "rows of each request (1,5,0,8,3 or 4x2)");
+       c.ragged = read_list(
+           key, value, 1024,
+           "rows of each request (1,5,0,8,3 or 4x2), each from 0 to 1024, at most 1048576 of them");
      },
      [](const Case& c) { return write_list(c.ragged); }},
     {"layout",
@@ -342,7 +350,7 @@ constexpr CaseWord kWords[] = {
      [](const Case& c) { return c.tuning; }},
     {"seed",
      [](Case& c, std::string_view key, std::string_view value) {
-       c.seed = number_of(key, value, 0ULL, ~0ULL, "an integer from 0");
+       c.seed = number_of(key, value, 0ULL, ~0ULL, "an integer from 0 to 18446744073709551615");
      },
      [](const Case& c) { return unless(c.seed == 1, fmt::format("{}", c.seed)); }},
 };

@@ -213,6 +213,7 @@ Answer explain(const Case& c, const Arch& arch, KernelProvider& provider) {
     } catch (const Error& error) {
       if (error.status() != Status::unsupported) throw;
       refusal = error.what();
+      picks.clear();
       answer.line("  nobody   no family can serve this case");
     }
   } else {

@@ -11,6 +11,8 @@
 namespace qrow {
 namespace {
 
+constexpr int kMostLayers = 10'000;
+
 // Types whose conventions this reader was written for; others are read by the same fields and
 // reported.
 constexpr const char* kKnownTypes[] = {
@@ -48,13 +50,24 @@ int read_q_dtype(const ModelFields& fields, std::vector<std::string>* notes) {
                                        *word));
 }
 
-// What a quantised checkpoint declares for its KV cache.
-int read_kv_dtype(const JsonReader& json, int q_dtype) {
-  std::string scheme = "$.quantization_config.kv_cache_scheme";
-  bool eight_bits =
-      (json.type(scheme) == "object" && json.integer(scheme + ".num_bits").value_or(16) == 8) ||
-      json.type("$.quantization_config.kv_cache_quant_algo") == "text";
-  return eight_bits ? static_cast<int>(DType::e4m3) : q_dtype;
+// What a quantised checkpoint declares for its KV cache: a scheme of bits and type, or the name of
+// an algorithm. What is unknown is taken as not quantised, and said.
+int read_kv_dtype(const JsonReader& json, int q_dtype, std::vector<std::string>* notes) {
+  const std::string scheme = "$.quantization_config.kv_cache_scheme";
+  std::string declared;
+  if (json.type(scheme) == "object") {
+    declared = fmt::format("{}{}", json.text(scheme + ".type").value_or("float"),
+                           json.integer(scheme + ".num_bits").value_or(16));
+  } else {
+    declared = json.text("$.quantization_config.kv_cache_quant_algo").value_or("");
+  }
+  if (declared == "float8" || declared == "FP8") return static_cast<int>(DType::e4m3);
+  if (declared == "int8" || declared == "INT8") return static_cast<int>(DType::int8);
+  if (!declared.empty() && declared != "float16")
+    notes->push_back(fmt::format(
+        "its KV cache of type {} is unknown to qrow and taken as {}: --kv names another", declared,
+        dtype_word(q_dtype)));
+  return q_dtype;
 }
 
 int derive_head_dim(const ModelFields& fields, int num_q_heads) {
@@ -224,12 +237,17 @@ Model read_model(const std::string& path) {
   model.name = std::filesystem::path(path).stem().string();
   model.type = fields.text("model_type").value_or("");
   model.num_layers = fields.count({"num_hidden_layers", "n_layer", "num_layers"});
-  if (model.num_layers > 10'000) fields.complain("num_hidden_layers", "is above 10000");
-  model.draft_layers = static_cast<int>(
+  if (model.num_layers > kMostLayers)
+    fields.complain("num_hidden_layers", fmt::format("is above {}", kMostLayers));
+  const long long draft_layers =
       fields.integer({"mtp_num_hidden_layers", "num_nextn_predict_layers", "num_mtp_modules"})
-          .value_or(0));
+          .value_or(0);
+  if (draft_layers < 0 || draft_layers > kMostLayers)
+    fields.complain("num_nextn_predict_layers",
+                    fmt::format("is {}, it must be 0 to {}", draft_layers, kMostLayers));
+  model.draft_layers = static_cast<int>(draft_layers);
   model.q_dtype = read_q_dtype(fields, &model.notes);
-  model.kv_dtype = read_kv_dtype(json, model.q_dtype);
+  model.kv_dtype = read_kv_dtype(json, model.q_dtype, &model.notes);
   read_groups(fields, &model);
   add_notes(fields, &model);
   return model;

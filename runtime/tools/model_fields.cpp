@@ -3,6 +3,12 @@
 #include "runtime/base/error.hpp"
 
 namespace qrow {
+namespace {
+
+constexpr long long kMostCount =
+    1'000'000'000;  // fits an int, and no model has so many of anything
+
+}  // namespace
 
 ModelFields::ModelFields(const JsonReader& json) : json_(json) {
   if (json.type("$") != "object")
@@ -39,8 +45,8 @@ int ModelFields::count(Names names, int fallback) const {
   for (const char* name : names) {
     std::optional<long long> value = integer({name});
     if (!value) continue;
-    if (*value < 1 || *value > 1'000'000'000)
-      complain(name, fmt::format("is {}, it must be a number from 1", *value));
+    if (*value < 1 || *value > kMostCount)
+      complain(name, fmt::format("is {}, it must be a number from 1 to {}", *value, kMostCount));
     return static_cast<int>(*value);
   }
   return fallback;

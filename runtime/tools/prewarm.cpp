@@ -82,17 +82,19 @@ int exit_code_of(const PrewarmTotals& totals, int refused) {
 
 int run(Arguments& arguments, Output& output) {
   PrewarmRequest request = prewarm_request(arguments, output);
+  std::vector<PrewarmItem> items = list_prewarm(request.cases, request.archs, request.shard);
+  // A forced tuning that is not legal is a mistake of the line, told before anything is printed;
+  // what no family can do is a fact to report.
+  for (const PrewarmItem& item : items) {
+    if (item.refusal_status == Status::invalid_argument)
+      throw Error(item.refusal_status, item.refusal);
+  }
   PrewarmReport report(output, request.models);
-
   std::vector<PrewarmItem> able;
-  for (PrewarmItem& item : list_prewarm(request.cases, request.archs, request.shard)) {
+  for (PrewarmItem& item : items) {
     if (item.refusal.empty()) {
       able.push_back(std::move(item));
     } else {
-      // A forced tuning that is not legal is a mistake of the line; what no family can do is a fact
-      // to report.
-      if (item.refusal_status == Status::invalid_argument)
-        throw Error(item.refusal_status, item.refusal);
       report.refused(item.case_line, item.arch->name, item.refusal);
     }
   }

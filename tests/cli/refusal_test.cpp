@@ -7,7 +7,9 @@
 #include <iterator>
 
 #include "cache/kernel_store.hpp"
+#include "jit/nvrtc.hpp"
 #include "tests/cli/process.hpp"
+#include "tests/skip.hpp"
 
 namespace qrow {
 namespace {
@@ -147,12 +149,29 @@ TEST_CASE("explain refuses what the call refuses, in the call's words") {
   }
 }
 
-TEST_CASE("explain says nothing on standard output before an error") {
-  const Ran ran =
-      run_qrow({"explain", "heads=8/1", "heads=8/1 tuning=nonsense:3", "--arch", "sm_90a"});
-  CHECK(ran.code == 2);
-  CHECK(contains(ran.err, "nonsense"));
-  CHECK(ran.out.empty());
+TEST_CASE("explain and prewarm say nothing on standard output before a mistake of a line") {
+  for (const char* command : {"explain", "prewarm"}) {
+    TemporaryFolder folder;
+    const Ran ran =
+        run_qrow({command, "heads=8/1", "heads=8/1 window=5", "heads=8/1 tuning=nonsense:3",
+                  "--arch", "sm_90a", "--json", "--cache", folder.file("c.sqlite")});
+    CHECK(ran.code == 2);
+    CHECK(contains(ran.err, "nonsense"));
+    CHECK(ran.out.empty());
+  }
+}
+
+TEST_CASE("the demo leaves the cache and nothing else") {
+  std::string why;
+  if (Nvrtc::try_get(&why) == nullptr) {
+    skip_case("no NVRTC");
+    return;
+  }
+  TemporaryFolder folder;
+  const Ran ran = run_qrow({"demo", "--arch", "sm_90a", "--cache", folder.file("c.sqlite")});
+  CHECK_MESSAGE(ran.code == 0, ran.err);
+  CHECK(contains(ran.out, "qrow export"));
+  CHECK_FALSE(std::filesystem::exists(folder.file("c.sqlite.demo-export")));
 }
 
 }  // namespace

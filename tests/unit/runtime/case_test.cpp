@@ -101,6 +101,26 @@ TEST_CASE("the layout is a set of words with one order") {
   CHECK(contains(error_of("heads=8/1 layout=packed+interleaved"), "legal is"));
 }
 
+TEST_CASE("a value beyond a limit is refused naming the limit") {
+  const std::pair<const char*, const char*> beyond[] = {
+      {"heads=5000/1", "from 1 to 4096"},
+      {"heads=8/1 d=5000", "from 1 to 4096"},
+      {"heads=8/1 rows=1025", "from 1 to 1024"},
+      {"heads=8/1 page=16777217", "from 1 to 16777216"},
+      {"heads=8/1 window=2147483648", "1 to 2147483647"},
+      {"heads=8/1 softcap=2e6", "from 1e-6 to 1e6"},
+      {"heads=8/1 softcap=-5", "from 1e-6 to 1e6"},
+      {"heads=8/1 batch=1048577", "from 1 to 1048576"},
+      {"heads=8/1 len=2147483648", "from 0 to 2147483647"},
+      {"heads=8/1 len=1048577x1", "at most 1048576"},
+      {"heads=8/1 ragged=1025", "from 0 to 1024"},
+      {"heads=8/1 splits=65536", "from 1 to 65535"},
+      {"heads=8/1 tuning=num_stages:2000000000", "0 to 1073741824"},
+      {"heads=8/1 seed=18446744073709551616", "0 to 18446744073709551615"}};
+  for (const auto& [line, limit] : beyond)
+    CHECK_MESSAGE(contains(error_of(line), limit), error_of(line));
+}
+
 TEST_CASE("a bad word is named together with what is legal") {
   CHECK(contains(error_of(""), "heads="));
   CHECK(contains(error_of("rows=4"), "heads=64/8"));

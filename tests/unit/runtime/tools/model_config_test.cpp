@@ -65,6 +65,30 @@ TEST_CASE("a data type or a soft cap that makes no sense is refused, naming fiel
   CHECK(contains(error_of(config(R"("torch_dtype":"banana",)")), "'banana': legal are bfloat16"));
   CHECK(model_of(config(R"("torch_dtype":"float32",)")).notes.size() == 1);
   CHECK(contains(error_of(config(R"("attn_logit_softcapping":-5,)")), "must not be negative"));
+  CHECK(contains(error_of(config(R"("num_nextn_predict_layers":-1,)")), "must be 0 to 10000"));
+  CHECK(contains(error_of(config(R"("v_head_dim":0,)")), "from 1 to 1000000000"));
+}
+
+TEST_CASE("the KV type that a quantised checkpoint declares is read, and an unknown one is said") {
+  const auto model = [](const std::string& quantization) {
+    return model_of(
+        R"({"model_type":"llama","num_hidden_layers":2,"num_attention_heads":8,"head_dim":64,)"
+        R"("quantization_config":)" +
+        quantization + '}');
+  };
+  const auto e4m3 = static_cast<int>(DType::e4m3), int8 = static_cast<int>(DType::int8),
+             bf16 = static_cast<int>(DType::bf16);
+  CHECK(model(R"({"kv_cache_scheme":{"num_bits":8,"type":"float"}})").kv_dtype == e4m3);
+  CHECK(model(R"({"kv_cache_scheme":{"num_bits":8}})").kv_dtype == e4m3);
+  CHECK(model(R"({"kv_cache_scheme":{"num_bits":8,"type":"int"}})").kv_dtype == int8);
+  CHECK(model(R"({"kv_cache_quant_algo":"FP8"})").kv_dtype == e4m3);
+  CHECK(model(R"({"kv_cache_quant_algo":"INT8"})").kv_dtype == int8);
+  CHECK(model(R"({"kv_cache_scheme":null})").notes.empty());
+  for (const char* unknown :
+       {R"({"kv_cache_scheme":{"num_bits":4}})", R"({"kv_cache_quant_algo":"NVFP4"})"}) {
+    CHECK(model(unknown).kv_dtype == bf16);
+    CHECK(model(unknown).notes.size() == 1);
+  }
 }
 
 TEST_CASE("Qwen3.6-35B-A3B has ten full layers, thirty that are not ours, and a draft layer") {
