@@ -8,6 +8,8 @@
 namespace qrow {
 namespace {
 
+constexpr int kMostShards = 100'000;
+
 // Options that shape a model's specs; nothing else takes them.
 struct ModelOptions {
   ModelSplit split;
@@ -47,15 +49,16 @@ Shard parse_shard(std::string_view text) {
   std::size_t slash = text.find('/');
   if (slash != std::string_view::npos) {
     try {
-      int count = parse_int_ranges("--shard", text.substr(slash + 1), 1, 100'000).at(0);
+      int count = parse_int_ranges("--shard", text.substr(slash + 1), 1, kMostShards).at(0);
       int index = parse_int_ranges("--shard", text.substr(0, slash), 1, count).at(0);
       return {.index = index - 1, .count = count};
     } catch (const Error&) {
       // Told below, for the whole value.
     }
   }
-  fail(Status::invalid_argument, "--shard {}: legal is i/n with i from 1 to n (1/4, 2/4, 3/4, 4/4)",
-       text);
+  fail(Status::invalid_argument,
+       "--shard {}: legal is i/n with i from 1 to n (1/4, 2/4, 3/4, 4/4), n at most {}", text,
+       kMostShards);
 }
 
 std::vector<int> parse_kv_dtypes(const std::vector<std::string>& words) {

@@ -308,8 +308,9 @@ typedef struct qrow_plan_info {
  * is prepared and the run chooses by its arguments. The current CUDA context must be that of the device.
  * Make plans before a stream capture begins. The function is given no stream, and the driver tells of a capture only
  * where it concerns the legacy stream: one of a blocking stream is noticed, and then only loaded kernels serve, else
- * NOT_CACHED. One of a non-blocking stream is not noticed: where a kernel must be loaded the driver may refuse it, and may
- * end that capture. qrow_decode asks about its own stream and has no such gap. */
+ * NOT_CACHED. One of a non-blocking stream is not: the plan is made as at any time, compiling if need be. (The capture
+ * goes on unharmed: loading a kernel ended none on an H200 with CUDA 13, whatever the streams, threads and modes.)
+ * qrow_decode asks about its own stream and has no such gap. */
 QROW_API qrow_status qrow_plan_create(qrow_context* context, const qrow_spec* spec, const qrow_workload* workload, qrow_plan** plan);
 QROW_API void qrow_plan_destroy(qrow_plan* plan);
 QROW_API qrow_status qrow_plan_info_get(const qrow_plan* plan, qrow_plan_info* info);
