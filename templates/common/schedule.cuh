@@ -68,16 +68,18 @@ class BlockSchedule {
   // Tells combine about the units that this block begins; called once for each segment.
   __device__ void write_merge_record(const DecodeParams& params) const {
     int index = static_cast<int>(blockIdx.x);
-    int parts = segment_.starts_unit() ? (segment_.complete() ? 1 : parts_of_unit(params)) : 0;
+    int parts = params.splits;
     if (params.splits > 0) {
       if (piece_ > 0) return;
       index /= params.splits;
-      parts = params.splits;
-    } else if (static_cast<long long>(params.batch) * heads_ < params.num_blocks) {
-      if (parts == 0) return;
-      index = segment_.request * heads_ + segment_.head_tile;
-    } else if (!is_last()) {
-      return;
+    } else {
+      parts = segment_.starts_unit() ? (segment_.complete() ? 1 : parts_of_unit(params)) : 0;
+      if (static_cast<long long>(params.batch) * heads_ < params.num_blocks) {
+        if (parts == 0) return;
+        index = segment_.request * heads_ + segment_.head_tile;
+      } else if (!is_last()) {
+        return;
+      }
     }
     ptx::store_cg(
         reinterpret_cast<int4*>(params.merge_records) + index,

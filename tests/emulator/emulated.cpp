@@ -7,6 +7,7 @@
 #include "cache/kernel_store.hpp"
 #include "jit/entry.hpp"
 #include "runtime/prewarm.hpp"
+#include "templates/common/dtype.cuh"
 #include "templates/families.hpp"
 #include "templates/sources.hpp"
 #include "templates/synthetic/family.hpp"
@@ -46,27 +47,66 @@ KernelRow row_of(const Kernel& kernel) {
   return row;
 }
 
+ProviderOptions options_of(const std::string& cache_path) {
+  ProviderOptions options;
+  options.cache_path = cache_path;
+  options.cache_only = true;
+  return options;
+}
+
+// Before the device asks for it.
+const Arch* start_machine(const fake_cuda::Machine& machine) {
+  if (!environment_is_set) fail(Status::internal, "the environment was not set");
+  fake_cuda::fake_cuda_reset(&machine);
+  return loadable_archs(machine.major, machine.minor).front();
+}
+
+Emulated& shared_device() {
+  // Never destroyed: the stand-in driver may be gone by the time that static objects are.
+  static Emulated* const device = new Emulated;
+  return *device;
+}
+
 }  // namespace
 
-Emulated::Emulated(const fake_cuda::Machine& machine) {
-  fake_cuda::fake_cuda_reset(&machine);
-  arch_ = loadable_archs(machine.major, machine.minor).front();
-  ProviderOptions options;
-  options.cache_path = folder_.file("cache.db");
-  options.cache_only = true;
-  device_ = std::make_unique<WorkbenchDevice>(0, options);
-  context_ = std::make_unique<ApiContext>(0, options);
+Gpu* gpu_or_skip() { return &shared_device().gpu(); }
+
+Case prepared(Gpu&, const std::string& line) {
+  const Case c = parse_case(line);
+  shared_device().build({c});
+  return c;
 }
+
+std::string check_call(Gpu& gpu, const ApiPlan& plan, CaseData& data, const qrow_args& args) {
+  const DeviceBuffer workspace = make_poisoned_workspace(
+      gpu.device.driver(), plan.workspace_bytes(args.batch, args.max_kv_len));
+  data.poison_output();
+  plan.run(args, workspace, gpu.device.stream());
+  // What the caller changed in `args`, on the host's copy of the tensors.
+  CaseData::HostCopy copy = data.download();
+  copy.args.rows = args.rows;
+  copy.args.max_kv_len = args.max_kv_len;
+  copy.args.softmax_scale = args.softmax_scale;
+  const Spec& spec = data.description().spec;
+  return judge(compare(gpu.device, data, host_reference(spec, copy.args)), error_limits(spec));
+}
+
+Emulated::Emulated(const fake_cuda::Machine& machine)
+    : arch_(start_machine(machine)),
+      gpu_{{0, options_of(folder_.file("cache.db"))}, {0, options_of(folder_.file("cache.db"))}} {}
 
 emulator::BuildCounts Emulated::build(const std::vector<Case>& cases) {
   std::vector<Kernel> kernels = {kernel_of(synthetic_bytes(*arch_))};
-  for (const PrewarmItem& item : list_prewarm(cases, {arch_})) {
-    if (!item.refusal.empty()) fail(Status::unsupported, "{}: {}", item.case_line, item.refusal);
-    if (!item.repeats) kernels.push_back({item.variant, item.key});
-  }
+  for (const PrewarmItem& item : list_prewarm(cases, {arch_}))
+    if (item.refusal.empty() && !item.repeats) kernels.push_back({item.variant, item.key});
+  const Family& reference = *family_by_name("reference");
   for (const Case& c : cases) {
-    kernels.push_back(kernel_of(synthetic_normal(c.spec.q_dtype, *arch_)));
-    kernels.push_back(kernel_of(synthetic_normal(c.spec.kv_dtype, *arch_)));
+    kernels.push_back(kernel_of(
+        reference.variant(c.spec, reference.default_tuning(c.spec, *arch_, Bucket{}), *arch_)));
+  }
+  for (const DType type :
+       {DType::bf16, DType::f16, DType::f32, DType::e4m3, DType::e5m2, DType::int8}) {
+    kernels.push_back(kernel_of(synthetic_normal(static_cast<int>(type), *arch_)));
   }
   StoreOptions cache;
   cache.path = folder_.file("cache.db");
@@ -84,14 +124,13 @@ emulator::BuildCounts Emulated::build(const std::vector<Case>& cases) {
 }
 
 std::string Emulated::check(const Case& c) {
-  CaseData data(*device_, c);
-  const ApiPlan plan(*context_, c);
-  const qrow_args args = data.args();
-  const DeviceBuffer workspace =
-      make_poisoned_workspace(device_->driver(), plan.workspace_bytes(args.batch, args.max_kv_len));
-  plan.run(args, workspace, device_->stream());
-  CaseData::HostCopy copy = data.download();
-  return judge(compare(*device_, data, host_reference(c.spec, copy.args)), error_limits(c.spec));
+  try {
+    CaseData data(gpu_.device, c);
+    const ApiPlan plan(gpu_.context, c);
+    return check_call(gpu_, plan, data, data.args());
+  } catch (const Error& error) {
+    return error.what();
+  }
 }
 
 emulator::Report Emulated::take_report() {

@@ -29,7 +29,7 @@ TEST_CASE(
   if (gpu == nullptr) return;
   for (const char* line : {"heads=8/2 rows=3 out=f32 batch=4 len=100,3000,700,1",
                            "heads=8/2 rows=3 kv=e4m3 out=f32 batch=4 len=100,3000,700,1"}) {
-    const Case c = parse_case(line);
+    const Case c = prepared(*gpu, line);
     CaseData data(gpu->device, c);
     const ApiPlan plan(gpu->context, c);
     qrow_args args = data.args();
@@ -42,7 +42,7 @@ TEST_CASE(
 TEST_CASE("lengths within the bound leave the device status alone") {
   Gpu* gpu = gpu_or_skip();
   if (gpu == nullptr) return;
-  const Case c = parse_case("heads=8/2 rows=3 out=f32 batch=4 len=100,3000,0,1");
+  const Case c = prepared(*gpu, "heads=8/2 rows=3 out=f32 batch=4 len=100,3000,0,1");
   CaseData data(gpu->device, c);
   const ApiPlan plan(gpu->context, c);
   CHECK(check_call(*gpu, plan, data, data.args()) == "");
@@ -52,7 +52,7 @@ TEST_CASE("lengths within the bound leave the device status alone") {
 TEST_CASE("fewer rows than were compiled in are right, for every number of them") {
   Gpu* gpu = gpu_or_skip();
   if (gpu == nullptr) return;
-  const Case c = parse_case("heads=12/2 rows=8 out=f32 lse=e batch=3 len=700,5,64");
+  const Case c = prepared(*gpu, "heads=12/2 rows=8 out=f32 lse=e batch=3 len=700,5,64");
   CaseData data(gpu->device, c);
   const ApiPlan plan(gpu->context, c);
   for (int rows = 1; rows <= 8; ++rows) {
@@ -66,7 +66,7 @@ TEST_CASE("fewer rows than were compiled in are right, for every number of them"
 TEST_CASE("a generous max_kv_len changes nothing but the grid") {
   Gpu* gpu = gpu_or_skip();
   if (gpu == nullptr) return;
-  const Case c = parse_case("heads=8/2 rows=4 out=f32 batch=3 len=700,5,64");
+  const Case c = prepared(*gpu, "heads=8/2 rows=4 out=f32 batch=3 len=700,5,64");
   CaseData data(gpu->device, c);
   const ApiPlan plan(gpu->context, c);
   qrow_args args = data.args();
@@ -77,7 +77,7 @@ TEST_CASE("a generous max_kv_len changes nothing but the grid") {
 TEST_CASE("a softmax scale of the caller's is used") {
   Gpu* gpu = gpu_or_skip();
   if (gpu == nullptr) return;
-  const Case c = parse_case("heads=8/2 rows=2 out=f32 lse=e batch=2 len=300,40");
+  const Case c = prepared(*gpu, "heads=8/2 rows=2 out=f32 lse=e batch=2 len=300,40");
   CaseData data(gpu->device, c);
   const ApiPlan plan(gpu->context, c);
   qrow_args args = data.args();
@@ -88,8 +88,8 @@ TEST_CASE("a softmax scale of the caller's is used") {
 TEST_CASE("the same call gives the same bits, whatever the workspace held before") {
   Gpu* gpu = gpu_or_skip();
   if (gpu == nullptr) return;
-  const Case long_case = parse_case("heads=16/2 rows=4 out=f32 batch=3 len=20000,17,900");
-  const Case other_case = parse_case("heads=8/1 rows=8 kv=e4m3 out=f32 batch=5 len=4000");
+  const Case long_case = prepared(*gpu, "heads=16/2 rows=4 out=f32 batch=3 len=20000,17,900");
+  const Case other_case = prepared(*gpu, "heads=8/1 rows=8 kv=e4m3 out=f32 batch=5 len=4000");
   CaseData data(gpu->device, long_case), other_data(gpu->device, other_case);
   const ApiPlan plan(gpu->context, long_case), other_plan(gpu->context, other_case);
   const std::size_t bytes =
@@ -104,7 +104,7 @@ TEST_CASE("the same call gives the same bits, whatever the workspace held before
 TEST_CASE("the workspace query suffices for every smaller call") {
   Gpu* gpu = gpu_or_skip();
   if (gpu == nullptr) return;
-  const Case c = parse_case("heads=16/2 rows=4 out=f32 batch=6 len=5000");
+  const Case c = prepared(*gpu, "heads=16/2 rows=4 out=f32 batch=6 len=5000");
   const ApiPlan plan(gpu->context, c);
   const std::size_t whole = plan.workspace_bytes(6, 5000);
   CHECK(whole >= plan.workspace_bytes(5, 5000));
@@ -115,7 +115,7 @@ TEST_CASE("the workspace query suffices for every smaller call") {
 TEST_CASE("a batch of 0 does nothing") {
   Gpu* gpu = gpu_or_skip();
   if (gpu == nullptr) return;
-  const Case c = parse_case("heads=8/2 out=f32 batch=2 len=100");
+  const Case c = prepared(*gpu, "heads=8/2 out=f32 batch=2 len=100");
   CaseData data(gpu->device, c);
   const ApiPlan plan(gpu->context, c);
   qrow_args args = data.args();
@@ -127,7 +127,7 @@ TEST_CASE("a batch of 0 does nothing") {
 TEST_CASE("qrow_decode compiles on first use, then hits, with the plan's result") {
   Gpu* gpu = gpu_or_skip();
   if (gpu == nullptr) return;
-  const Case c = parse_case("heads=8/2 rows=2 out=f32 lse=e batch=3 len=2000,40,0");
+  const Case c = prepared(*gpu, "heads=8/2 rows=2 out=f32 lse=e batch=3 len=2000,40,0");
   CaseData data(gpu->device, c);
   const ApiCase api(c);
   const qrow_args args = data.args();

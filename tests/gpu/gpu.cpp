@@ -32,6 +32,8 @@ Gpu* gpu_or_skip() {
   return gpu;
 }
 
+Case prepared(Gpu&, const std::string& line) { return parse_case(line); }
+
 std::string check_call(Gpu& gpu, const ApiPlan& plan, CaseData& data, const qrow_args& args) {
   const DeviceBuffer workspace = make_poisoned_workspace(
       gpu.device.driver(), plan.workspace_bytes(args.batch, args.max_kv_len));

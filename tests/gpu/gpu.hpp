@@ -20,6 +20,9 @@ ProviderOptions gpu_test_options();
 // The device, or null after skip_case() where there is none; return from the case then.
 Gpu* gpu_or_skip();
 
+// A case of these tests, once the device has whatever its kernels need beyond a compiler.
+Case prepared(Gpu& gpu, const std::string& line);
+
 // Runs the case through a plan and compares: "" if all is well, else what is wrong. Never throws.
 std::string check_case(Gpu& gpu, const Case& c);
 // The same for data and arguments of the caller's making.

@@ -50,7 +50,7 @@ TEST_CASE("the reference kernel agrees with straight loops on the host") {
   if (gpu == nullptr) return;
   for (const char* line : kSmallCases) {
     INFO(std::string(line));
-    const Case c = parse_case(line);
+    const Case c = prepared(*gpu, line);
     CaseData data(gpu->device, c);
     const ReferenceResult device = compute_reference(gpu->device, c.spec, data.args());
     const CaseData::HostCopy copy = data.download();
@@ -65,7 +65,7 @@ TEST_CASE("the reference kernel agrees with straight loops on the host") {
 TEST_CASE("the reference kernel gives NaN rows for a request above max_kv_len, as the host does") {
   Gpu* gpu = gpu_or_skip();
   if (gpu == nullptr) return;
-  const Case c = parse_case("heads=4/2 d=64 rows=2 page=4 batch=3 len=5,20,6");
+  const Case c = prepared(*gpu, "heads=4/2 d=64 rows=2 page=4 batch=3 len=5,20,6");
   CaseData data(gpu->device, c);
   qrow_args args = data.args();
   args.max_kv_len = 10;
