@@ -48,7 +48,7 @@ Support may_replace(const std::string& file) {
 }  // namespace
 
 std::string export_place(const std::string& file) {
-  const std::string real = real_cache_file(file, true);
+  std::string real = real_cache_file(file, true);
   Support support = Support::yes();
   try {
     support = may_replace(real);
