@@ -37,9 +37,14 @@ int introduced_in(const char* name) {
 }
 
 template <typename Function>
+void stub_if_missing(Function& slot) {
+  if (slot == nullptr) slot = &Missing<Function>::call;
+}
+
+template <typename Function>
 void resolve(const DynLib& library, const char* name, Function& slot) {
-  void* address = library.symbol(name);
-  slot = address != nullptr ? reinterpret_cast<Function>(address) : &Missing<Function>::call;
+  slot = reinterpret_cast<Function>(library.symbol(name));
+  stub_if_missing(slot);
 }
 
 std::string version_text(int version) {
@@ -55,9 +60,24 @@ const Driver& Driver::get() {
   return *driver;
 }
 
+namespace {
+std::mutex mutex;  // of a first load
+std::atomic<const Driver*> loaded{nullptr};
+}  // namespace
+
+void Driver::install(const DriverFunctions& functions, const std::string& name) {
+  static Driver driver;
+  std::lock_guard lock(mutex);
+  driver.functions_ = functions;
+#define QROW_DRIVER_FUNCTION(name, version) stub_if_missing(driver.functions_.name);
+#include "runtime/driver/driver_functions.def"
+#undef QROW_DRIVER_FUNCTION
+  driver.path_ = name;
+  driver.check(functions.cuDriverGetVersion(&driver.version_), "cuDriverGetVersion");
+  loaded.store(&driver, std::memory_order_release);
+}
+
 const Driver* Driver::try_get(std::string* why) {
-  static std::mutex mutex;
-  static std::atomic<const Driver*> loaded{nullptr};
   if (const Driver* driver = loaded.load(std::memory_order_acquire)) return driver;
   std::lock_guard lock(mutex);
   if (const Driver* driver = loaded.load(std::memory_order_relaxed)) return driver;

@@ -24,6 +24,10 @@ class Driver {
   // The same without throwing: null, and `*why` (may be null) says what is missing.
   static const Driver* try_get(std::string* why);
 
+  // A driver that is part of the program, in place of libcuda; functions that it lacks are null.
+  // REQUIRES: get() has not succeeded yet.
+  static void install(const DriverFunctions& functions, const std::string& name);
+
   const DriverFunctions& functions() const { return functions_; }
   const DriverFunctions* operator->() const { return &functions_; }
   int version() const { return version_; }  // 13000 for 13.0

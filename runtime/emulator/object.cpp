@@ -35,19 +35,23 @@ CodeRange code_range_of(const void* address) {
   return search.found;
 }
 
+Object::Object(const Entry* entry) : entry_(entry) {
+  const CodeRange range = code_range_of(entry);
+  begin_ = range.begin;
+  end_ = range.end;
+}
+
 std::unique_ptr<const Object> Object::load(const std::string& path, const std::string& name,
                                            std::string* why) {
-  auto object = std::make_unique<Object>();
-  object->library_ = DynLib::open(path, why);
-  if (!object->library_) return nullptr;
-  object->entry_ = static_cast<const Entry*>(object->library_.symbol((name + "_emulated").c_str()));
-  if (object->entry_ == nullptr) {
+  DynLib library = DynLib::open(path, why);
+  if (!library) return nullptr;
+  const auto* entry = static_cast<const Entry*>(library.symbol((name + "_emulated").c_str()));
+  if (entry == nullptr) {
     *why = fmt::format("'{}' holds no kernel '{}'", path, name);
     return nullptr;
   }
-  const CodeRange range = code_range_of(object->entry_);
-  object->begin_ = range.begin;
-  object->end_ = range.end;
+  auto object = std::make_unique<Object>(entry);
+  object->library_ = std::move(library);
   return object;
 }
 

@@ -17,6 +17,9 @@ class Object {
   static std::unique_ptr<const Object> load(const std::string& path, const std::string& name,
                                             std::string* why);
 
+  // A kernel that is part of the program.
+  explicit Object(const Entry* entry);
+
   const Entry& entry() const { return *entry_; }
   // Addresses of its code and constants.
   std::uintptr_t begin() const { return begin_; }
@@ -24,7 +27,7 @@ class Object {
 
  private:
   DynLib library_;
-  const Entry* entry_ = nullptr;
+  const Entry* entry_;
   std::uintptr_t begin_ = 0, end_ = 0;
 };
 

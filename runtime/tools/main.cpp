@@ -1,8 +1,15 @@
 #include <fcntl.h>
 
+#include <span>
 #include <vector>
 
+#include "runtime/emulator/driver.hpp"
 #include "runtime/tools/command.hpp"
+
+namespace qrow {
+// Written while qrow is built (CMakeLists.txt).
+extern const std::span<const emulator::Entry* const> kBuiltInKernels;
+}  // namespace qrow
 
 namespace {
 
@@ -19,6 +26,7 @@ void occupy_standard_streams() {
 
 int main(int count, char** words) {
   occupy_standard_streams();
+  qrow::emulator::EmulatedDriver::get().set_built_in(qrow::kBuiltInKernels);
   std::vector<const char*> rest(words + (count > 0 ? 1 : 0), words + count);
   return qrow::run_command_line(rest, stdout, stderr);
 }

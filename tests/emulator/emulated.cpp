@@ -4,12 +4,10 @@
 #include <cstring>
 #include <thread>
 
-#include "cache/kernel_store.hpp"
-#include "jit/entry.hpp"
-#include "runtime/prewarm.hpp"
+#include "runtime/dispatch.hpp"
+#include "runtime/tools/emulated_device.hpp"
 #include "templates/common/dtype.cuh"
 #include "templates/families.hpp"
-#include "templates/sources.hpp"
 #include "templates/synthetic/family.hpp"
 
 namespace qrow {
@@ -23,36 +21,6 @@ const bool environment_is_set = [] {
     unsetenv(name);
   return true;
 }();
-
-struct Kernel {
-  Variant variant;
-  Key key;
-};
-Kernel kernel_of(const Variant& variant) {
-  return {variant, make_key(variant, template_digest(variant.family))};
-}
-
-// The cubin that the stand-in driver accepts; the kernel behind it is the object.
-KernelRow row_of(const Kernel& kernel) {
-  KernelRow row;
-  row.key = kernel.key.digest;
-  row.key_text = kernel.key.text;
-  row.family = kernel.variant.family;
-  row.arch = kernel.variant.arch->name;
-  row.entry_name = entry_name(kernel.variant, kernel.key);
-  row.nvrtc_build = "13.0.88";
-  row.smem_bytes = kernel.variant.smem_bytes;
-  const auto* bytes = reinterpret_cast<const std::byte*>(fake_cuda::kGoodImage);
-  row.cubin.assign(bytes, bytes + std::strlen(fake_cuda::kGoodImage) + 1);
-  return row;
-}
-
-ProviderOptions options_of(const std::string& cache_path) {
-  ProviderOptions options;
-  options.cache_path = cache_path;
-  options.cache_only = true;
-  return options;
-}
 
 // Before the device asks for it.
 const Arch* start_machine(const fake_cuda::Machine& machine) {
@@ -93,30 +61,30 @@ std::string check_call(Gpu& gpu, const ApiPlan& plan, CaseData& data, const qrow
 
 Emulated::Emulated(const fake_cuda::Machine& machine)
     : arch_(start_machine(machine)),
-      gpu_{{0, options_of(folder_.file("cache.db"))}, {0, options_of(folder_.file("cache.db"))}} {}
+      gpu_{{0, emulated_provider(folder_.file("cache.db"))},
+           {0, emulated_provider(folder_.file("cache.db"))}} {}
 
 emulator::BuildCounts Emulated::build(const std::vector<Case>& cases) {
-  std::vector<Kernel> kernels = {kernel_of(synthetic_bytes(*arch_))};
-  for (const PrewarmItem& item : list_prewarm(cases, {arch_}))
-    if (item.refusal.empty() && !item.repeats) kernels.push_back({item.variant, item.key});
+  std::vector<EmulatedKernel> kernels;
   const Family& reference = *family_by_name("reference");
   for (const Case& c : cases) {
-    kernels.push_back(kernel_of(
+    // What the product refuses needs no kernel; its call will say so.
+    if (ask_families(c.spec, *arch_, Bucket{}).front().support) {
+      const std::vector<EmulatedKernel> call = kernels_of_call(c, *arch_);
+      kernels.insert(kernels.end(), call.begin(), call.end());
+    }
+    kernels.push_back(emulated_kernel(
         reference.variant(c.spec, reference.default_tuning(c.spec, *arch_, Bucket{}), *arch_)));
   }
   for (const DType type :
        {DType::bf16, DType::f16, DType::f32, DType::e4m3, DType::e5m2, DType::int8}) {
-    kernels.push_back(kernel_of(synthetic_normal(static_cast<int>(type), *arch_)));
+    kernels.push_back(emulated_kernel(synthetic_normal(static_cast<int>(type), *arch_)));
   }
-  StoreOptions cache;
-  cache.path = folder_.file("cache.db");
-  const auto store = KernelStore::open(cache, true);
+  kernels.push_back(emulated_kernel(synthetic_bytes(*arch_)));
+  write_emulated_cache(folder_.file("cache.db"), kernels);
   std::vector<emulator::BuildItem> items;
-  for (const Kernel& kernel : kernels) {
+  for (const EmulatedKernel& kernel : kernels)
     items.push_back(emulator::build_item(kernel.variant, kernel.key));
-    std::string reason;
-    if (!store->put(row_of(kernel), &reason)) fail(Status::cache, "{}", reason);
-  }
   emulator::BuildOptions options;
   options.folder = QROW_EMULATED_FOLDER;
   options.jobs = static_cast<int>(std::thread::hardware_concurrency());

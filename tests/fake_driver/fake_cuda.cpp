@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/fake_driver/emulation.hpp"
+#include "runtime/emulator/driver.hpp"
 
 namespace {
 
@@ -26,7 +26,6 @@ struct Failure {
 
 struct World {
   std::mutex mutex;
-  Machine machine;
   std::map<std::string, int> calls;
   std::map<std::string, Failure> failures;
   std::vector<Launch> launches;
@@ -41,9 +40,24 @@ World& world() {
 
 std::atomic<bool> quiet{false};
 std::atomic<unsigned long long> quiet_launches{0}, quiet_others{0};
-thread_local CUcontext current = nullptr;
 
-using fake_cuda::Emulation;
+using qrow::emulator::EmulatedDriver;
+
+// The driver behind this one.
+const qrow::DriverFunctions& real() {
+  static const qrow::DriverFunctions functions = EmulatedDriver::functions();
+  return functions;
+}
+
+// It, where QROW_FAKE_EMULATE names a folder of kernels for the CPU.
+EmulatedDriver* emulation() {
+  static EmulatedDriver* const driver = [] {
+    const char* folder = std::getenv("QROW_FAKE_EMULATE");
+    if (folder != nullptr) EmulatedDriver::get().set_objects(folder);
+    return folder != nullptr ? &EmulatedDriver::get() : nullptr;
+  }();
+  return driver;
+}
 
 struct Kernel {
   std::string name;
@@ -73,34 +87,6 @@ CUresult enter(const char* symbol) {
 #define ENTER(symbol) \
   if (const CUresult entered = enter(#symbol); entered != CUDA_SUCCESS) return entered
 
-CUcontext context_of(int device) {
-  static char contexts[16];
-  return reinterpret_cast<CUcontext>(&contexts[device]);
-}
-int device_of(CUcontext context) {
-  return static_cast<int>(reinterpret_cast<char*>(context) -
-                          reinterpret_cast<char*>(context_of(0)));
-}
-
-int attribute_of(const Machine& m, CUdevice_attribute which) {
-  switch (which) {
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-      return m.major;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-      return m.minor;
-    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-      return m.num_sms;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
-      return 232448;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
-      return 233472;
-    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
-      return 50 << 20;
-    default:
-      return 1;
-  }
-}
-
 }  // namespace
 
 #pragma GCC visibility push(default)
@@ -109,14 +95,14 @@ extern "C" {
 void fake_cuda_reset(const Machine* machine) {
   World& w = world();
   std::lock_guard lock(w.mutex);
-  w.machine = machine != nullptr ? *machine : Machine{};
+  EmulatedDriver::get().set_model(machine != nullptr ? *machine : Machine{});
   w.calls.clear();
   w.failures.clear();
   w.launches.clear();
   w.captured.clear();
   quiet = false;
   quiet_launches = quiet_others = 0;
-  current = nullptr;
+  real().cuCtxSetCurrent(nullptr);
 }
 void fake_cuda_fail(const char* symbol, int nth, CUresult result) {
   std::lock_guard lock(world().mutex);
@@ -159,10 +145,11 @@ unsigned long long fake_cuda_quiet_calls(const char* symbol) {
 }
 
 void fake_cuda_schedule(unsigned long long seed, bool random_landing) {
-  if (Emulation* emulation = Emulation::get()) emulation->set_schedule(seed, random_landing);
+  EmulatedDriver::get().set_schedule(
+      seed, random_landing ? qrow::emulator::Landing::random : qrow::emulator::Landing::late);
 }
 void fake_cuda_take_report(qrow::emulator::Report* report) {
-  if (Emulation* emulation = Emulation::get()) *report = emulation->take_report();
+  *report = EmulatedDriver::get().take_report();
 }
 
 CUresult cuInit(unsigned) {
@@ -176,38 +163,12 @@ CUresult cuDriverGetVersion(int* version) {
 #ifdef FAKE_CUDA_OLD_DRIVER
   *version = 11040;
 #else
-  *version = world().machine.driver_version;
+  return real().cuDriverGetVersion(version);
 #endif
   return CUDA_SUCCESS;
 }
 CUresult cuGetErrorName(CUresult error, const char** text) {
-  switch (error) {
-    case CUDA_ERROR_INVALID_VALUE:
-      *text = "CUDA_ERROR_INVALID_VALUE";
-      break;
-    case CUDA_ERROR_OUT_OF_MEMORY:
-      *text = "CUDA_ERROR_OUT_OF_MEMORY";
-      break;
-    case CUDA_ERROR_NO_DEVICE:
-      *text = "CUDA_ERROR_NO_DEVICE";
-      break;
-    case CUDA_ERROR_INVALID_IMAGE:
-      *text = "CUDA_ERROR_INVALID_IMAGE";
-      break;
-    case CUDA_ERROR_NO_BINARY_FOR_GPU:
-      *text = "CUDA_ERROR_NO_BINARY_FOR_GPU";
-      break;
-    case CUDA_ERROR_NOT_FOUND:
-      *text = "CUDA_ERROR_NOT_FOUND";
-      break;
-    case CUDA_ERROR_UNKNOWN:
-      *text = "CUDA_ERROR_UNKNOWN";
-      break;
-    default:
-      *text = nullptr;
-      return CUDA_ERROR_INVALID_VALUE;
-  }
-  return CUDA_SUCCESS;
+  return real().cuGetErrorName(error, text);
 }
 CUresult cuGetErrorString(CUresult, const char** text) {
   *text = "as the stand-in was told";
@@ -216,56 +177,47 @@ CUresult cuGetErrorString(CUresult, const char** text) {
 
 CUresult cuDeviceGetCount(int* count) {
   ENTER(cuDeviceGetCount);
-  *count = world().machine.num_devices;
-  return CUDA_SUCCESS;
+  return real().cuDeviceGetCount(count);
 }
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   ENTER(cuDeviceGet);
-  *device = ordinal;
-  return CUDA_SUCCESS;
+  return real().cuDeviceGet(device, ordinal);
 }
-CUresult cuDeviceGetName(char* name, int length, CUdevice) {
+CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   ENTER(cuDeviceGetName);
-  std::strncpy(name, "Stand-in GPU", static_cast<std::size_t>(length));
-  return CUDA_SUCCESS;
+  return real().cuDeviceGetName(name, length, device);
 }
-CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice device) {
   ENTER(cuDeviceGetAttribute);
-  *value = attribute_of(world().machine, which);
-  return CUDA_SUCCESS;
+  return real().cuDeviceGetAttribute(value, which, device);
 }
-CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice) {
+CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice device) {
   ENTER(cuDeviceTotalMem_v2);
-  *bytes = std::size_t{80} << 30;
-  return CUDA_SUCCESS;
+  return real().cuDeviceTotalMem_v2(bytes, device);
 }
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   ENTER(cuDevicePrimaryCtxRetain);
-  *context = context_of(device);
-  return CUDA_SUCCESS;
+  return real().cuDevicePrimaryCtxRetain(context, device);
 }
-CUresult cuDevicePrimaryCtxRelease_v2(CUdevice) {
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   ENTER(cuDevicePrimaryCtxRelease_v2);
-  return CUDA_SUCCESS;
+  return real().cuDevicePrimaryCtxRelease_v2(device);
 }
 CUresult cuCtxGetCurrent(CUcontext* context) {
   ENTER(cuCtxGetCurrent);
-  *context = current;
-  return CUDA_SUCCESS;
+  return real().cuCtxGetCurrent(context);
 }
 CUresult cuCtxSetCurrent(CUcontext context) {
   ENTER(cuCtxSetCurrent);
-  current = context;
-  return CUDA_SUCCESS;
+  return real().cuCtxSetCurrent(context);
 }
 CUresult cuCtxGetDevice(CUdevice* device) {
   ENTER(cuCtxGetDevice);
-  *device = device_of(current);
-  return CUDA_SUCCESS;
+  return real().cuCtxGetDevice(device);
 }
 CUresult cuCtxSynchronize() {
   ENTER(cuCtxSynchronize);
-  return CUDA_SUCCESS;
+  return real().cuCtxSynchronize();
 }
 
 #ifndef FAKE_CUDA_OLD_DRIVER
@@ -291,9 +243,9 @@ CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* nam
   ENTER(cuLibraryGetKernel);
   Kernel& made = reinterpret_cast<Library*>(library)->kernels[name];
   made.name = name;
-  if (Emulation* emulation = Emulation::get()) {
+  if (emulation() != nullptr) {
     std::string why;
-    made.object = emulation->find(name, &why);
+    made.object = emulation()->find(name, &why);
     if (made.object == nullptr) {
       std::fprintf(stderr, "no emulated kernel: %s\n", why.c_str());
       return CUDA_ERROR_NOT_FOUND;
@@ -308,19 +260,18 @@ CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
   return CUDA_SUCCESS;
 }
 #endif
-CUresult cuFuncGetAttribute(int* value, CUfunction_attribute, CUfunction) {
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction function) {
   ENTER(cuFuncGetAttribute);
-  *value = 0;
-  return CUDA_SUCCESS;
+  return real().cuFuncGetAttribute(value, which, function);
 }
-CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) {
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute which, int value) {
   ENTER(cuFuncSetAttribute);
-  return CUDA_SUCCESS;
+  return real().cuFuncSetAttribute(function, which, value);
 }
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int, std::size_t) {
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int threads,
+                                                     std::size_t bytes) {
   ENTER(cuOccupancyMaxActiveBlocksPerMultiprocessor);
-  *blocks = 1;
-  return CUDA_SUCCESS;
+  return real().cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, bytes);
 }
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** arguments,
                           void**) {
@@ -341,7 +292,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
         config->attrs[i].value.programmaticStreamSerializationAllowed != 0;
   }
   if (const auto* object = reinterpret_cast<Kernel*>(function)->object)
-    return Emulation::get()->launch(*object, *config, arguments);
+    return emulation()->launch(*object, *config, arguments);
   launch.params = *static_cast<const qrow::DecodeParams*>(arguments[0]);
   std::lock_guard lock(world().mutex);
   world().launches.push_back(launch);
@@ -359,51 +310,39 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
 
 CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   ENTER(cuMemGetInfo_v2);
-  *free = *total = std::size_t{80} << 30;
-  return CUDA_SUCCESS;
+  return real().cuMemGetInfo_v2(free, total);
 }
 CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
   ENTER(cuMemAlloc_v2);
-  void* memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  *address = reinterpret_cast<CUdeviceptr>(memory);
-  if (Emulation* emulation = Emulation::get(); emulation != nullptr && memory != nullptr)
-    emulation->allocated(memory, bytes);
-  return memory != nullptr ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+  return real().cuMemAlloc_v2(address, bytes);
 }
 CUresult cuMemFree_v2(CUdeviceptr address) {
   ENTER(cuMemFree_v2);
-  if (Emulation* emulation = Emulation::get()) emulation->freed(reinterpret_cast<void*>(address));
-  std::free(reinterpret_cast<void*>(address));
-  return CUDA_SUCCESS;
+  return real().cuMemFree_v2(address);
 }
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, std::size_t bytes) {
   ENTER(cuMemcpyHtoD_v2);
-  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
-  return CUDA_SUCCESS;
+  return real().cuMemcpyHtoD_v2(to, from, bytes);
 }
 CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, std::size_t bytes) {
   ENTER(cuMemcpyDtoH_v2);
-  std::memcpy(to, reinterpret_cast<void*>(from), bytes);
-  return CUDA_SUCCESS;
+  return real().cuMemcpyDtoH_v2(to, from, bytes);
 }
 CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char byte, std::size_t bytes) {
   ENTER(cuMemsetD8_v2);
-  std::memset(reinterpret_cast<void*>(to), byte, bytes);
-  return CUDA_SUCCESS;
+  return real().cuMemsetD8_v2(to, byte, bytes);
 }
-CUresult cuStreamCreate(CUstream* stream, unsigned) {
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
   ENTER(cuStreamCreate);
-  *stream = reinterpret_cast<CUstream>(new char);
-  return CUDA_SUCCESS;
+  return real().cuStreamCreate(stream, flags);
 }
 CUresult cuStreamDestroy_v2(CUstream stream) {
   ENTER(cuStreamDestroy_v2);
-  delete reinterpret_cast<char*>(stream);
-  return CUDA_SUCCESS;
+  return real().cuStreamDestroy_v2(stream);
 }
-CUresult cuStreamSynchronize(CUstream) {
+CUresult cuStreamSynchronize(CUstream stream) {
   ENTER(cuStreamSynchronize);
-  return CUDA_SUCCESS;
+  return real().cuStreamSynchronize(stream);
 }
 
 }  // extern "C"

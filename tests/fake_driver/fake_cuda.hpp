@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-#include "runtime/emulator/fault.hpp"
+#include "runtime/emulator/driver.hpp"
 #include "templates/common/params.cuh"
 
 namespace fake_cuda {
@@ -22,13 +22,7 @@ struct Launch {
   qrow::DecodeParams params;
 };
 
-struct Machine {
-  int driver_version = 13000;
-  int num_devices = 1;
-  int major = 9;
-  int minor = 0;
-  int num_sms = 132;
-};
+using Machine = qrow::emulator::DeviceModel;
 
 extern "C" {
 // Back to a fresh machine: no failures, no calls seen, nothing captured, no current context.
