@@ -7,37 +7,55 @@
 
 namespace qrow::emulator {
 
-Block::Block(Memory& memory, const Launch& launch, std::uint32_t launch_number, Thread** running,
-             Report* report)
+namespace {
+
+StackPool& stacks_of(BlockStorage& storage, unsigned threads) {
+  if (storage.stacks == nullptr || storage.stacks->count() < static_cast<int>(threads))
+    storage.stacks = std::make_unique<StackPool>(static_cast<int>(threads));
+  return *storage.stacks;
+}
+
+}  // namespace
+
+Block::Block(BlockStorage& storage, Memory& memory, const Launch& launch,
+             std::uint32_t launch_number, Thread** running, Report* report)
     : memory_(memory),
       launch_(launch),
       launch_number_(launch_number),
       running_(running),
       report_(report),
-      stacks_(static_cast<int>(launch.threads)),
-      random_(launch.seed) {}
+      stacks_(stacks_of(storage, launch.threads)),
+      shared_(storage.shared),
+      warps_(launch.threads / 32),
+      random_(launch.seed) {
+  for (unsigned i = 0; i < launch.threads; ++i)
+    lanes_.push_back(std::make_unique<Lane>(static_cast<int>(i)));
+}
 
 Block::~Block() = default;
 
-void Block::run(Index index) {
+bool Block::run(Index index) {
   start(index);
   run_threads();
   for (Warp& warp : warps_) report_->bank_conflicts += warp.conflicts.finish();
   *running_ = nullptr;
+  return !stopped_;
 }
 
 void Block::start(Index index) {
   index_ = index;
+  block_number_ = index.x + launch_.grid.x * (index.y + launch_.grid.y * index.z);
   stopped_ = false;
   current_ = next_ = 0;
-  shared_.reset(launch_.smem_bytes, report_, fmt::format("block {}", index.x));
-  warps_.assign(launch_.threads / 32, {});
+  shared_.reset(launch_.smem_bytes, report_, block_name());
   for (Barrier& barrier : barriers_) barrier = {};
-  lanes_.clear();
   for (unsigned i = 0; i < launch_.threads; ++i) {
-    Lane& lane = *lanes_.emplace_back(std::make_unique<Lane>(static_cast<int>(i)));
+    Lane& lane = *lanes_[i];
     lane.thread = {this, {i, 0, 0}, index, {launch_.threads, 1, 1}, launch_.grid};
-    lane.groups.emplace_back();
+    lane.clock = Clock(static_cast<int>(i));
+    lane.state = State::ready;
+    lane.previous_done = false;
+    lane.groups.assign(1, {});
     lane.fiber.start(stacks_.stack(static_cast<int>(i)), StackPool::stack_bytes(), [this] {
       try {
         launch_.entry->run(launch_.params);
@@ -52,7 +70,9 @@ void Block::run_threads() {
   for (int thread = next_ready(); thread >= 0 && !stopped_; thread = next_ready()) resume(thread);
   if (stopped_) return;
   for (int i = 0; i < static_cast<int>(launch_.threads); ++i) {
-    if (alive(i)) return report_deadlock();
+    if (!alive(i)) continue;
+    stopped_ = true;
+    return report_deadlock();
   }
 }
 
@@ -96,7 +116,7 @@ void Block::end_thread() {
 
 void Block::report_deadlock() {
   const Lane* first = nullptr;
-  std::string text = fmt::format("block {}: no thread can go on:", index_.x);
+  std::string text = block_name() + ": no thread can go on:";
   int listed = 0;
   for (const auto& lane : lanes_) {
     if (lane->state != State::waiting) continue;
@@ -118,7 +138,12 @@ void Block::wait(const char* what, Site site) {
   lane.fiber.suspend();
 }
 
-std::string Block::who() const { return fmt::format("block {}, thread {}", index_.x, current_); }
+std::string Block::block_name() const {
+  if (launch_.grid.y == 1 && launch_.grid.z == 1) return fmt::format("block {}", index_.x);
+  return fmt::format("block ({}, {}, {})", index_.x, index_.y, index_.z);
+}
+
+std::string Block::who() const { return fmt::format("{}, thread {}", block_name(), current_); }
 
 void Block::stop(FaultKind kind, Site site, Site other, const std::string& text) {
   if (!report_->seen(kind, site, other)) report_->add(kind, site, other, who() + text);
@@ -138,13 +163,25 @@ void Block::pass_barrier(Barrier& barrier) {
   std::vector<Clock*> clocks;
   for (const int thread : barrier.waiting) {
     clocks.push_back(&lanes_[static_cast<std::size_t>(thread)]->clock);
+    warps_[static_cast<std::size_t>(thread / 32)].conflicts.meet();
     wake(thread);
   }
   Clock::join(clocks, static_cast<int>(launch_.threads));
+  if (&barrier == &barriers_[0])
+    for (Warp& warp : warps_) warp.at_barrier = nullptr;
   barrier = {};
 }
 
+// One instruction for the lanes of a warp; warps may come to different ones.
 void Block::block_barrier(Site site) {
+  Site& other = warp().at_barrier;
+  if (other != nullptr && !same_place(site, other)) {
+    stop(FaultKind::divergent, site, other,
+         fmt::format(" comes to __syncthreads at {}, while other lanes of its warp wait in another "
+                     "at {}",
+                     describe_site(site), describe_site(other)));
+  }
+  other = site;
   barriers_[0].waiting.push_back(current_);
   if (block_barrier_complete()) {
     pass_barrier(barriers_[0]);
@@ -178,17 +215,44 @@ void Block::named_barrier(int id, int threads, Site site) {
 
 // ---- Memory ----
 
-void Block::check_early(const Memory::Words& words, const void* address, Site site) {
-  if (!launch_.overlaps_previous || self().previous_done) return;
+void Block::check_early(const Memory::Words& words, const void* address, Use use, Site site) {
+  if (!launch_.overlaps_previous || self().previous_done || launch_number_ == 1) return;
+  const std::uint32_t previous = launch_number_ - 1;
   for (std::size_t i = 0; i < words.count; ++i) {
-    if (words.first[i].launch != launch_number_ - 1 || launch_number_ == 1) continue;
+    const Memory::Word& word = words.first[i];
+    const bool wrote = word.write.launch == previous && !(use == Use::atomic && word.write.atomic);
+    const bool read = word.read.launch == previous && use != Use::read;
+    if (!wrote && !read) continue;
     if (report_->seen(FaultKind::early_read, site, nullptr)) return;
     return report_->add(
         FaultKind::early_read, site, nullptr,
-        fmt::format("{} touches {} at {} before it has waited for the previous kernel, which wrote "
-                    "there",
-                    who(), address, describe_site(site)));
+        fmt::format("{} {} {} at {} before it has waited for the previous kernel, which {} there",
+                    who(), use == Use::read ? "reads" : "writes", address, describe_site(site),
+                    wrote ? "wrote" : "reads"));
   }
+}
+
+// Blocks have no order, so it does not matter that here one ran after the other.
+void Block::check_collision(Memory::Word& word, const void* address, Use use, Site site) {
+  const bool is_atomic = use == Use::atomic;
+  const bool after_write =
+      word.write.by_another(launch_number_, block_number_) && !(is_atomic && word.write.atomic);
+  const bool after_read = use != Use::read && word.read.by_another(launch_number_, block_number_);
+  if ((after_write || after_read) && !report_->seen(FaultKind::blocks_collide, site, nullptr)) {
+    const std::uint32_t other = after_write ? word.write.block : word.read.block;
+    report_->add(
+        FaultKind::blocks_collide, site, nullptr,
+        fmt::format("{} {} {} at {}, which {} of the same launch {}", who(),
+                    use == Use::read ? "reads" : "writes", address, describe_site(site),
+                    other == Memory::kManyBlocks ? "other blocks" : fmt::format("block {}", other),
+                    after_write ? "wrote" : "read"));
+  }
+  Memory::Use& mine = use == Use::read ? word.read : word.write;
+  const bool others = mine.by_another(launch_number_, block_number_);
+  const bool all_atomic = is_atomic && (mine.launch != launch_number_ || mine.atomic);
+  mine.launch = launch_number_;
+  mine.block = (others ? Memory::kManyBlocks : block_number_) & Memory::kManyBlocks;
+  mine.atomic = all_atomic;
 }
 
 void Block::check_global(const void* address, unsigned bytes, unsigned alignment, Use use,
@@ -198,8 +262,11 @@ void Block::check_global(const void* address, unsigned bytes, unsigned alignment
   const Memory::Words words = memory_.words(address, bytes);
   if (words.first == nullptr) {
     const std::uintptr_t params = reinterpret_cast<std::uintptr_t>(launch_.params);
-    const bool is_params = place >= params && place < params + launch_.entry->params_bytes;
-    const bool is_constant = place >= launch_.code_begin && place < launch_.code_end;
+    const auto inside = [&](std::uintptr_t begin, std::uintptr_t end) {
+      return place >= begin && place < end && bytes <= end - place;
+    };
+    const bool is_params = inside(params, params + launch_.entry->params_bytes);
+    const bool is_constant = inside(launch_.code_begin, launch_.code_end);
     if (use == Use::read && (is_params || is_constant)) return;
     stop(FaultKind::out_of_bounds, site, nullptr,
          fmt::format(" {} {} bytes at {}, outside every allocation, at {}", verb, bytes, address,
@@ -210,19 +277,8 @@ void Block::check_global(const void* address, unsigned bytes, unsigned alignment
          fmt::format(" {} {} bytes at {}, no multiple of {}, at {}", verb, bytes, address,
                      alignment, describe_site(site)));
   }
-  check_early(words, address, site);
-  if (use == Use::atomic) return;
-  const std::uint32_t block = index_.x + launch_.grid.x * (index_.y + launch_.grid.y * index_.z);
-  for (std::size_t i = 0; i < words.count; ++i) {
-    Memory::Writer& writer = words.first[i];
-    if (writer.launch == launch_number_ && writer.block != block &&
-        !report_->seen(FaultKind::blocks_collide, site, nullptr)) {
-      report_->add(FaultKind::blocks_collide, site, nullptr,
-                   fmt::format("{} {} {} at {}, which block {} of the same launch wrote", who(),
-                               verb, address, describe_site(site), writer.block));
-    }
-    if (use == Use::write) writer = {launch_number_, block};
-  }
+  check_early(words, address, use, site);
+  for (std::size_t i = 0; i < words.count; ++i) check_collision(words.first[i], address, use, site);
 }
 
 void Block::access(const void* address, unsigned bytes, unsigned alignment, Use use, Site site) {
@@ -234,7 +290,7 @@ void Block::access(const void* address, unsigned bytes, unsigned alignment, Use 
   } else {
     shared_.write(smem, bytes, alignment, self().clock, site);
   }
-  warp().conflicts.add(lane_index(), smem, bytes, site);
+  warp().conflicts.add(lane_index(), smem, bytes, shared_.place_of(site));
 }
 
 void Block::read(const void* address, unsigned bytes, unsigned alignment, Site site) {
@@ -269,7 +325,7 @@ unsigned Block::shared_address(const void* pointer, Site site) {
 
 void Block::store_shared(unsigned smem, const void* data, unsigned bytes, Site site) {
   std::memcpy(shared_.write(smem, bytes, bytes, self().clock, site), data, bytes);
-  warp().conflicts.add(lane_index(), smem, bytes, site);
+  warp().conflicts.add(lane_index(), smem, bytes, shared_.place_of(site));
 }
 
 // ---- Asynchronous copies ----
@@ -281,7 +337,7 @@ void Block::cp_async(unsigned smem, const void* global, unsigned bytes, unsigned
   }
   if (valid > 0) check_global(global, valid, bytes, Use::read, site);
   shared_.begin_copy(smem, bytes, self().clock, site);
-  warp().conflicts.add(lane_index(), smem, bytes, site);
+  warp().conflicts.add(lane_index(), smem, bytes, shared_.place_of(site));
   self().groups.back().push_back({smem, static_cast<const char*>(global), bytes, valid, site});
 }
 

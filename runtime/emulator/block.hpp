@@ -20,15 +20,21 @@
 
 namespace qrow::emulator {
 
+// What costs much to make and serves for all launches of a grid.
+struct BlockStorage {
+  SharedMemory shared;
+  std::unique_ptr<StackPool> stacks;  // of at least as many threads as the last launch had
+};
+
 class Block final : public Machine {
  public:
   // Threads run by this machine find themselves through `*running`.
-  Block(Memory& memory, const Launch& launch, std::uint32_t launch_number, Thread** running,
-        Report* report);
+  Block(BlockStorage& storage, Memory& memory, const Launch& launch, std::uint32_t launch_number,
+        Thread** running, Report* report);
   ~Block();
 
-  // Runs the block to its end, or until it cannot go on; what is wrong goes to the report.
-  void run(Index index);
+  // Runs the block to its end, or until it cannot go on (false); what is wrong goes to the report.
+  bool run(Index index);
 
   // Machine:
   void read(const void* address, unsigned bytes, unsigned alignment, Site site) override;
@@ -84,6 +90,7 @@ class Block final : public Machine {
   struct Warp {
     std::vector<Meeting> meetings;
     BankConflicts conflicts;
+    Site at_barrier = nullptr;  // of __syncthreads, while a lane waits there
   };
   struct Barrier {
     int threads = 0;  // of a named barrier: how many are expected
@@ -106,7 +113,8 @@ class Block final : public Machine {
   void report_deadlock();
   void wait(const char* what, Site site);
   void wake(int thread) { lanes_[static_cast<std::size_t>(thread)]->state = State::ready; }
-  std::string who() const;  // "block 3, thread 17"
+  std::string block_name() const;  // "block 3", "block (0, 1, 0)"
+  std::string who() const;         // "block 3, thread 17"
   [[noreturn]] void stop(FaultKind kind, Site site, Site other, const std::string& text);
 
   // `operand` is seen by the lane that comes last, which calls resolve(operands, mask).
@@ -124,20 +132,22 @@ class Block final : public Machine {
   enum class Use { read, write, atomic };
   void check_global(const void* address, unsigned bytes, unsigned alignment, Use use, Site site);
   void access(const void* address, unsigned bytes, unsigned alignment, Use use, Site site);
-  void check_early(const Memory::Words& words, const void* address, Site site);
+  void check_early(const Memory::Words& words, const void* address, Use use, Site site);
+  void check_collision(Memory::Word& word, const void* address, Use use, Site site);
 
   Memory& memory_;
   const Launch& launch_;
   const std::uint32_t launch_number_;
   Thread** running_;
   Report* report_;
-  StackPool stacks_;
-  SharedMemory shared_;
+  StackPool& stacks_;
+  SharedMemory& shared_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<Warp> warps_;
   std::array<Barrier, 16> barriers_;
   std::mt19937_64 random_;
   Index index_;
+  std::uint32_t block_number_ = 0;
   int current_ = 0;
   int next_ = 0;
   bool stopped_ = false;

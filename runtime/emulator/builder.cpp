@@ -32,15 +32,17 @@ constexpr std::string_view kPtxEmulated = "runtime/emulator/device/ptx.hpp";
 // code must not call the sanitizer's runtime for anything but accesses.
 constexpr const char* kFlags =
     "-std=c++20 -O1 -g1 -fPIC -shared -w -ffp-contract=off -fno-exceptions "
-    "-fasynchronous-unwind-tables -fno-strict-aliasing -fvisibility=hidden";
+    "-fasynchronous-unwind-tables -fno-strict-aliasing -fvisibility=hidden "
+    "-DQROW_OBJECT_OF_ITS_OWN "
+    "-fstack-clash-protection";  // so that no frame steps over the guard page below a stack
 
 std::string instrument_flags(Instrument instrument, bool is_clang) {
   switch (instrument) {
     case Instrument::accesses:
       return is_clang
-                 ? "-fsanitize=thread -mllvm -tsan-instrument-func-entry-exit=0 "
+                 ? "-fsanitize=thread,alignment -mllvm -tsan-instrument-func-entry-exit=0 "
                    "-fno-sanitize-link-runtime -include runtime/emulator/device/plain_accesses.hpp"
-                 : "-fsanitize=thread --param tsan-instrument-func-entry-exit=0 "
+                 : "-fsanitize=thread,alignment --param tsan-instrument-func-entry-exit=0 "
                    "-nodefaultlibs -include runtime/emulator/device/plain_accesses.hpp";
     case Instrument::sanitize:
       return "-fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=undefined";
@@ -68,7 +70,12 @@ Output run_command(const std::string& command) {
   return output;
 }
 
-std::string quoted(const std::string& path) { return "'" + path + "'"; }
+// For the shell.
+std::string quoted(const std::string& path) {
+  std::string text = "'";
+  for (const char c : path) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
 
 bool runs(const std::string& compiler) {
   return run_command(quoted(compiler) + " --version").status == 0;
@@ -84,19 +91,26 @@ Toolchain toolchain_of(const BuildOptions& options) {
   const std::optional<std::string> compiler = host_compiler(options);
   if (!compiler) {
     fail(Status::no_compiler,
-         "emulating this kernel needs a C++ compiler on this machine: neither {} was found. "
-         "Install g++ 12 or clang 14, or name another in CXX.",
-         options.compiler.empty() ? "g++ nor clang++" : quoted(options.compiler));
+         "emulating a kernel needs a C++ compiler on this machine: {}. Install g++ 12 or clang 14.",
+         options.compiler.empty() ? "neither g++ nor clang++ runs"
+                                  : quoted(options.compiler) + " does not run");
   }
   const std::string text = run_command(quoted(*compiler) + " --version").text;
   return {*compiler, text.substr(0, text.find('\n')), text.find("clang") != std::string::npos};
 }
 
+FileLock lock_of(const std::string& path) {
+  std::string reason;
+  FileLock lock = FileLock::acquire(path + ".lock", kLockWaitMs, &reason);
+  if (!lock)
+    fail(Status::cache, "cannot lock '{}.lock' to make a kernel for the CPU: {}", path, reason);
+  return lock;
+}
+
 // The header folder of these sources, written once.
 std::string write_headers(const BuildOptions& options, const std::string& digest) {
   const fs::path root = fs::path(options.folder) / ("include-" + digest.substr(0, 8));
-  std::string reason;
-  const FileLock lock = FileLock::acquire(root.string() + ".lock", kLockWaitMs, &reason);
+  const FileLock lock = lock_of(root.string());
   if (fs::exists(root / "complete")) return root.string();
   const auto write = [&root](std::string_view path, std::string_view text) {
     fs::create_directories((root / path).parent_path());
@@ -122,8 +136,7 @@ std::string sources_digest(const Toolchain& toolchain, Instrument instrument) {
 // The folder's stamp names the sources that its objects were made of; others' objects go.
 void drop_other_objects(const BuildOptions& options, const std::string& digest) {
   const std::string stamp = (fs::path(options.folder) / "sources").string();
-  std::string reason;
-  const FileLock lock = FileLock::acquire(stamp + ".lock", kLockWaitMs, &reason);
+  const FileLock lock = lock_of(stamp);
   if (file_exists(stamp) && read_file(stamp) == digest) return;
   for (const auto& file : fs::directory_iterator(options.folder))
     if (file.path().extension() == ".so") fs::remove(file.path());
@@ -136,15 +149,15 @@ std::string source_path(const BuildOptions& options, const std::string& name) {
 
 bool is_made(const BuildOptions& options, const BuildItem& item) {
   const std::string source = source_path(options, item.name);
-  return file_exists(object_path(options, item.name)) && file_exists(source) &&
-         read_file(source) == item.text;
+  // In this order: who makes an object anew removes it before he writes its source.
+  return file_exists(source) && read_file(source) == item.text &&
+         file_exists(object_path(options, item.name));
 }
 
 void compile_one(const BuildOptions& options, const Toolchain& toolchain,
                  const std::string& include, const BuildItem& item) {
   const std::string path = object_path(options, item.name);
-  std::string reason;
-  const FileLock lock = FileLock::acquire(path + ".lock", kLockWaitMs, &reason);
+  const FileLock lock = lock_of(path);
   if (is_made(options, item)) return;  // by another process, meanwhile
   const std::string source = source_path(options, item.name);
   fs::remove(path);
@@ -184,7 +197,10 @@ std::string object_path(const BuildOptions& options, const std::string& name) {
 
 BuildCounts build_objects(const BuildOptions& options, const std::vector<BuildItem>& items) {
   const Toolchain toolchain = toolchain_of(options);
-  fs::create_directories(options.folder);
+  if (std::string reason; !make_folders(options.folder, &reason)) {
+    fail(Status::cache, "cannot make the folder '{}' for kernels for the CPU: {}", options.folder,
+         reason);
+  }
   const std::string digest = sources_digest(toolchain, options.instrument);
   const std::string include = fs::absolute(write_headers(options, digest)).string();
   drop_other_objects(options, digest);

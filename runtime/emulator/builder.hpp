@@ -19,7 +19,7 @@ enum class Instrument {
 
 struct BuildOptions {
   std::string folder;    // for objects and headers; created
-  std::string compiler;  // "": $CXX, else g++, else clang++
+  std::string compiler;  // "": g++, else clang++
   Instrument instrument = Instrument::accesses;
   int jobs = 1;
 };

@@ -2,10 +2,13 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <tuple>
 
 namespace qrow::emulator {
 namespace {
@@ -79,6 +82,7 @@ void Report::add(FaultKind kind, Site first, Site second, std::string text) {
 void Report::merge(const Report& other) {
   for (const Fault& fault : other.faults)
     if (faults.size() < kMostFaults) faults.push_back(fault);
+  if (schedule.empty() || (clean() && !other.clean())) schedule = other.schedule;
   num_faults += other.num_faults;
   blocks += other.blocks;
   bank_conflicts += other.bank_conflicts;
@@ -92,19 +96,27 @@ std::string Report::text() const {
   if (num_faults > static_cast<long long>(faults.size()))
     all +=
         fmt::format("and {} more of these\n", num_faults - static_cast<long long>(faults.size()));
+  if (!all.empty() && !schedule.empty()) all += fmt::format("({})\n", schedule);
   return all;
 }
 
 std::string describe_site(Site site) {
-  static std::map<Site, std::string> known;
-  std::string& text = known[site];
-  if (!text.empty()) return text;
   Dl_info info{};
   if (site == nullptr || dladdr(site, &info) == 0 || info.dli_fname == nullptr)
-    return text = fmt::format("{}", site);
+    return fmt::format("{}", site);
   // A return address lies behind its call.
   const unsigned long offset = static_cast<unsigned long>(static_cast<const char*>(site) -
                                                           static_cast<const char*>(info.dli_fbase));
+  // An object may be loaded where another was, or be made anew under its name.
+  struct stat status {};
+  stat(info.dli_fname, &status);
+  const auto place = std::tuple(std::string(info.dli_fname), status.st_ino, status.st_mtim.tv_sec,
+                                status.st_mtim.tv_nsec, offset);
+  static std::map<std::remove_const_t<decltype(place)>, std::string> known;
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  std::string& text = known[place];
+  if (!text.empty()) return text;
   for (const std::string& line : ask_addr2line(info.dli_fname, offset - 1)) {
     if (text.empty()) {
       text = line;
@@ -115,6 +127,10 @@ std::string describe_site(Site site) {
   }
   if (text.empty()) text = fmt::format("{}+{:#x}", info.dli_fname, offset);
   return text;
+}
+
+bool same_place(Site one, Site other) {
+  return one == other || describe_site(one) == describe_site(other);
 }
 
 }  // namespace qrow::emulator

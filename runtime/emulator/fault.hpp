@@ -41,6 +41,7 @@ struct Report {
   long long blocks = 0;
   long long bank_conflicts = 0;  // extra passes over shared memory; no fault
   long long shared_accesses = 0;
+  std::string schedule;  // of the launch; of the first with a fault after merge()
 
   static constexpr std::size_t kMostFaults = 16;
 
@@ -60,5 +61,7 @@ struct Report {
 // "templates/decode_mma/kernel.cuh:120", with the inlined caller where there is one. Needs debug
 // information and the program addr2line; an address otherwise. Slow.
 std::string describe_site(Site site);
+// Do both stand for one instruction? The compiler may have made several of it.
+bool same_place(Site one, Site other);
 
 }  // namespace qrow::emulator

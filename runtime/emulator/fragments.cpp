@@ -31,7 +31,7 @@ struct Mma {
 void Block::ldmatrix_x4(unsigned (&r)[4], unsigned smem, bool transposed, Site site) {
   // The read is this lane's: the row that its address names.
   const char* row = shared_.read(smem, 16, 16, self().clock, site);
-  warp().conflicts.add(lane_index(), smem, 16, site);
+  warp().conflicts.add(lane_index(), smem, 16, shared_.place_of(site));
   struct Operand {
     const char* row;
     unsigned* r;
@@ -59,8 +59,8 @@ unsigned Block::movmatrix_trans(unsigned r, Site site) {
   return mine;
 }
 
-// Products and their sum in double, rounded once. The hardware keeps fewer bits while it adds: see
-// the folder's README for the bound.
+// Products (exact) and their sum in double, rounded once. The hardware keeps fewer bits while it
+// adds: see the folder's README for the bound.
 void Block::mma_16x8x16(Element type, float (&c)[4], const unsigned (&a)[4], unsigned b0,
                         unsigned b1, Site site) {
   Mma mine{a, {b0, b1}, c};
@@ -84,7 +84,8 @@ void Block::mma_16x8x16(Element type, float (&c)[4], const unsigned (&a)[4], uns
         double sum = static_cast<double>(lanes[lane]->c[i]);
         for (std::size_t k = 0; k < 16; ++k)
           sum += static_cast<double>(row[k]) * static_cast<double>(column[k]);
-        lanes[lane]->c[i] = static_cast<float>(sum);
+        // The hardware has one NaN.
+        lanes[lane]->c[i] = std::isnan(sum) ? float_of_bits(0x7fffffffu) : static_cast<float>(sum);
       }
     }
   });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "runtime/emulator/device/machine.hpp"
 #include "runtime/emulator/fault.hpp"
@@ -24,17 +25,22 @@ struct Launch {
   std::uintptr_t code_begin = 0, code_end = 0;  // of the kernel's object: constants may be read
 };
 
+struct BlockStorage;
+
 // The launches of one emulated GPU, one after the other. Used by one thread at a time.
 class Grid {
  public:
-  explicit Grid(Memory& memory) : memory_(memory) {}
+  explicit Grid(Memory& memory);
+  ~Grid();
 
-  // Runs all blocks, or until the first that cannot go on.
+  // Runs all blocks, or until the first that cannot go on. Throws Error(invalid_argument) for what
+  // no GPU would launch.
   Report run(const Launch& launch);
 
  private:
   Memory& memory_;
   std::uint32_t number_ = 0;  // of the last launch
+  std::unique_ptr<BlockStorage> storage_;
 };
 
 }  // namespace qrow::emulator

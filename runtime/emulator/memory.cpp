@@ -14,19 +14,19 @@ Memory::~Memory() {
 }
 
 void Memory::unmap(const Allocation& allocation) {
-  munmap(allocation.writers, allocation.mapped_bytes);
+  munmap(allocation.words, allocation.mapped_bytes);
 }
 
 void Memory::add(void* begin, std::size_t bytes) {
   Allocation allocation;
   allocation.begin = reinterpret_cast<std::uintptr_t>(begin);
   allocation.end = allocation.begin + bytes;
-  allocation.mapped_bytes = (bytes / kWordBytes + 2) * sizeof(Writer);
+  allocation.mapped_bytes = (bytes / kWordBytes + 2) * sizeof(Word);
   void* mapped = mmap(nullptr, allocation.mapped_bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED)
     fail(Status::out_of_memory, "no room to keep track of {} MB of device memory", bytes >> 20);
-  allocation.writers = static_cast<Writer*>(mapped);
+  allocation.words = static_cast<Word*>(mapped);
   remove(begin);
   allocations_[allocation.begin] = allocation;
 }
@@ -49,7 +49,7 @@ Memory::Words Memory::words(const void* address, std::size_t bytes) {
   if (at < last_->begin || at >= last_->end || bytes > last_->end - at) return {};
   const std::uintptr_t offset = at - last_->begin;
   const std::uintptr_t first = offset / kWordBytes;
-  return {last_->writers + first, (offset + bytes - 1) / kWordBytes - first + 1};
+  return {last_->words + first, (offset + bytes - 1) / kWordBytes - first + 1};
 }
 
 }  // namespace qrow::emulator

@@ -13,18 +13,19 @@ constexpr std::uintptr_t kAlignment = 1024;
 
 }  // namespace
 
-SharedMemory::SharedMemory() : storage_(kBytes + kAlignment), cells_(kBytes) {
+SharedMemory::SharedMemory() : storage_(kBytes + kAlignment), cells_(kBytes / kWordBytes) {
   const auto address = reinterpret_cast<std::uintptr_t>(storage_.data());
   bytes_ = storage_.data() + (kAlignment - address % kAlignment) % kAlignment;
-  used_ = kBytes;
+  std::memset(bytes_, kNanByte, kBytes);
+  sites_.assign(1, nullptr);
 }
 
 void SharedMemory::reset(unsigned dynamic_bytes, Report* report, std::string block_name) {
+  static_assert(kDynamicAt + kMaxDynamicBytes < kBytes, "no room for what a block may ask for");
   std::memset(bytes_, kNanByte, used_);
-  std::fill(cells_.begin(), cells_.begin() + used_, Cell{});
+  std::fill_n(cells_.begin(), (used_ + kWordBytes - 1) / kWordBytes, Cell{});
+  parts_.clear();
   more_readers_.clear();
-  sites_.assign(1, nullptr);
-  site_indices_.clear();
   statics_.clear();
   ranges_.assign(1, {kDynamicAt, kDynamicAt + dynamic_bytes});
   used_ = kDynamicAt + dynamic_bytes;
@@ -36,6 +37,12 @@ void* SharedMemory::static_object(const void* type, unsigned bytes) {
   void*& place = statics_[type];
   if (place == nullptr) {
     const unsigned begin = (used_ + 2 * kGap - 1) / kGap * kGap;
+    if (begin > kBytes || bytes > kBytes - begin) {
+      report_->add(FaultKind::out_of_bounds, type, nullptr,
+                   fmt::format("{}: {} bytes of static shared memory, {} of all, do not fit",
+                               block_, bytes, begin + bytes - kDynamicAt));
+      throw Stopped{};
+    }
     used_ = begin + bytes;
     ranges_.push_back({begin, used_});
     place = bytes_ + begin;
@@ -43,15 +50,48 @@ void* SharedMemory::static_object(const void* type, unsigned bytes) {
   return place;
 }
 
-std::uint16_t SharedMemory::site_index(Site site) {
+std::uint16_t SharedMemory::place_of(Site site) {
+  Known& known = known_[reinterpret_cast<std::uintptr_t>(site) / 4 % known_.size()];
+  if (known.site == site && site != nullptr) return known.index;
   const auto [place, is_new] =
       site_indices_.try_emplace(site, static_cast<std::uint16_t>(sites_.size()));
   if (is_new) sites_.push_back(site);
+  known = {site, place->second};
   return place->second;
 }
 
 SharedMemory::Access SharedMemory::access_of(const Clock& clock, Site site) {
-  return {clock.epoch(), static_cast<std::uint16_t>(clock.thread()), site_index(site)};
+  return {clock.epoch(), static_cast<std::uint16_t>(clock.thread()), place_of(site)};
+}
+
+void SharedMemory::split(Cell& word) {
+  auto& parts = parts_.emplace_back();
+  parts.fill(word);
+  for (Cell& part : parts) {
+    if (word.more_readers == 0) continue;
+    more_readers_.push_back(std::vector(more_readers_[word.more_readers - 1]));
+    part.more_readers = static_cast<std::uint32_t>(more_readers_.size());
+  }
+  word.parts = static_cast<std::uint16_t>(parts_.size());
+}
+
+// A word that was split stays so until the next block.
+template <typename Of>
+void SharedMemory::for_cells(unsigned address, unsigned bytes, Of of) {
+  for (unsigned i = address; i < address + bytes;) {
+    Cell& word = cells_[i / kWordBytes];
+    const bool whole = i % kWordBytes == 0 && address + bytes - i >= kWordBytes;
+    if (whole && word.parts == 0) {
+      of(word, i);
+      i += kWordBytes;
+      continue;
+    }
+    if (word.parts == 0) split(word);
+    do {
+      of(parts_[word.parts - 1u][i % kWordBytes], i);
+      ++i;
+    } while (i % kWordBytes != 0 && i < address + bytes);
+  }
 }
 
 void SharedMemory::report(FaultKind kind, unsigned address, const char* verb, const Clock& clock,
@@ -110,64 +150,59 @@ const char* SharedMemory::read(unsigned address, unsigned bytes, unsigned alignm
   check_place(address, bytes, alignment, clock, site, "reads");
   ++report_->shared_accesses;
   const Access reader = access_of(clock, site);
-  for (unsigned i = address; i < address + bytes; ++i) {
-    Cell& cell = cells_[i];
+  for_cells(address, bytes, [&](Cell& cell, unsigned at) {
     if (cell.in_flight) {
-      report(FaultKind::in_flight, i, "reads", clock, site, "copies asynchronously to",
+      report(FaultKind::in_flight, at, "reads", clock, site, "copies asynchronously to",
              cell.writer);
     } else if (cell.writer.epoch == 0) {
-      report(FaultKind::uninitialised, i, "reads", clock, site, "", {});
+      report(FaultKind::uninitialised, at, "reads", clock, site, "", {});
     } else if (!clock.knows(cell.writer.thread, cell.writer.epoch)) {
-      report(FaultKind::race, i, "reads", clock, site, "wrote", cell.writer);
+      report(FaultKind::race, at, "reads", clock, site, "wrote", cell.writer);
     }
     add_reader(cell, reader, clock);
-  }
+  });
   return bytes_ + address;
 }
 
-void SharedMemory::check_write(unsigned address, unsigned bytes, const Clock& clock, Site site) {
+void SharedMemory::check_write(const Cell& cell, unsigned address, const Clock& clock, Site site) {
   const auto unordered = [&](const Access& earlier) {
     return earlier.epoch != 0 && !clock.knows(earlier.thread, earlier.epoch);
   };
-  for (unsigned i = address; i < address + bytes; ++i) {
-    const Cell& cell = cells_[i];
-    if (cell.in_flight) {
-      report(FaultKind::in_flight, i, "writes", clock, site, "copies asynchronously to",
-             cell.writer);
-    } else if (unordered(cell.writer)) {
-      report(FaultKind::race, i, "writes", clock, site, "wrote", cell.writer);
-    }
-    for (const Access& reader : cell.readers)
-      if (unordered(reader)) report(FaultKind::race, i, "writes", clock, site, "read", reader);
-    if (cell.more_readers == 0) continue;
-    for (const Access& reader : more_readers_[cell.more_readers - 1])
-      if (unordered(reader)) report(FaultKind::race, i, "writes", clock, site, "read", reader);
+  if (cell.in_flight) {
+    report(FaultKind::in_flight, address, "writes", clock, site, "copies asynchronously to",
+           cell.writer);
+  } else if (unordered(cell.writer)) {
+    report(FaultKind::race, address, "writes", clock, site, "wrote", cell.writer);
   }
+  for (const Access& reader : cell.readers)
+    if (unordered(reader)) report(FaultKind::race, address, "writes", clock, site, "read", reader);
+  if (cell.more_readers == 0) return;
+  for (const Access& reader : more_readers_[cell.more_readers - 1])
+    if (unordered(reader)) report(FaultKind::race, address, "writes", clock, site, "read", reader);
 }
 
-void SharedMemory::record_write(unsigned address, unsigned bytes, const Clock& clock, Site site) {
-  const Access writer = access_of(clock, site);
-  for (unsigned i = address; i < address + bytes; ++i) {
-    Cell& cell = cells_[i];
-    cell.writer = writer;
-    cell.readers[0] = cell.readers[1] = {};
-    if (cell.more_readers != 0) more_readers_[cell.more_readers - 1].clear();
-  }
+void SharedMemory::record_write(Cell& cell, const Access& writer) {
+  cell.writer = writer;
+  cell.readers[0] = cell.readers[1] = {};
+  if (cell.more_readers != 0) more_readers_[cell.more_readers - 1].clear();
 }
 
 char* SharedMemory::write(unsigned address, unsigned bytes, unsigned alignment, const Clock& clock,
                           Site site) {
   check_place(address, bytes, alignment, clock, site, "writes");
   ++report_->shared_accesses;
-  check_write(address, bytes, clock, site);
-  record_write(address, bytes, clock, site);
+  const Access writer = access_of(clock, site);
+  for_cells(address, bytes, [&](Cell& cell, unsigned at) {
+    check_write(cell, at, clock, site);
+    record_write(cell, writer);
+  });
   return bytes_ + address;
 }
 
 void SharedMemory::begin_copy(unsigned address, unsigned bytes, const Clock& clock, Site site) {
   char* target = write(address, bytes, bytes, clock, site);
   std::memset(target, kNanByte, bytes);
-  for (unsigned i = address; i < address + bytes; ++i) cells_[i].in_flight = true;
+  for_cells(address, bytes, [](Cell& cell, unsigned) { cell.in_flight = 1; });
 }
 
 void SharedMemory::fill(unsigned address, const void* data, unsigned bytes) {
@@ -176,8 +211,11 @@ void SharedMemory::fill(unsigned address, const void* data, unsigned bytes) {
 
 void SharedMemory::land_copy(unsigned address, const void* data, unsigned bytes, const Clock& clock,
                              Site site) {
-  for (unsigned i = address; i < address + bytes; ++i) cells_[i].in_flight = false;
-  record_write(address, bytes, clock, site);
+  const Access writer = access_of(clock, site);
+  for_cells(address, bytes, [&](Cell& cell, unsigned) {
+    cell.in_flight = 0;
+    record_write(cell, writer);
+  });
   fill(address, data, bytes);
 }
 

@@ -1,9 +1,11 @@
 // The shared memory of one block: bytes, addresses as the device sees them, and for every byte who
-// wrote and read it last, so that races are found whatever the schedule was.
+// wrote and read it last, so that races are found whatever the schedule was. Used again for the
+// next block: to make it costs more than most blocks.
 //
 // Layout: [reserved | dynamic | gap | static objects, each with a gap]. Everything starts as NaN.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -19,6 +21,9 @@ class SharedMemory {
   SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
+
+  // The most that a block may ask for.
+  static constexpr unsigned kMaxDynamicBytes = 227 << 10;
 
   // For a new block; faults go to `report`, which must outlive its work.
   void reset(unsigned dynamic_bytes, Report* report, std::string block_name);
@@ -44,6 +49,8 @@ class SharedMemory {
   void begin_copy(unsigned address, unsigned bytes, const Clock& clock, Site site);
   // Its bytes arrive, as they may at any time before the wait.
   void fill(unsigned address, const void* data, unsigned bytes);
+  // A small number for a place in the kernel, the same as long as this lives.
+  std::uint16_t place_of(Site site);
   // The wait is over: the copying thread has written `data` now.
   void land_copy(unsigned address, const void* data, unsigned bytes, const Clock& clock, Site site);
 
@@ -52,37 +59,49 @@ class SharedMemory {
   static constexpr unsigned kGap = 128;
   static constexpr unsigned kBytes = 256 << 10;
 
+  static constexpr unsigned kWordBytes = 4;
+
   struct Access {
     std::uint32_t epoch = 0;  // 0: none
     std::uint16_t thread = 0;
     std::uint16_t site = 0;  // index into sites_
   };
-  // Of one byte.
+  // Of one word, as long as every access has taken it whole; else of one byte.
   struct Cell {
     Access writer;
     Access readers[2];
     std::uint32_t more_readers = 0;  // 1 + index into more_readers_, where two are not enough
-    bool in_flight = false;
+    std::uint16_t in_flight = 0;
+    std::uint16_t parts = 0;  // of a word: 1 + index into parts_, where its bytes differ
   };
 
   char* bytes() { return bytes_; }
   const char* bytes() const { return bytes_; }
   void check_place(unsigned address, unsigned bytes, unsigned alignment, const Clock& clock,
                    Site site, const char* verb);
-  void check_write(unsigned address, unsigned bytes, const Clock& clock, Site site);
-  void record_write(unsigned address, unsigned bytes, const Clock& clock, Site site);
+  // Calls of(cell, address) for the cells of these bytes.
+  template <typename Of>
+  void for_cells(unsigned address, unsigned bytes, Of of);
+  void split(Cell& word);
+  void check_write(const Cell& cell, unsigned address, const Clock& clock, Site site);
+  void record_write(Cell& cell, const Access& writer);
   void add_reader(Cell& cell, const Access& reader, const Clock& clock);
   Access access_of(const Clock& clock, Site site);
-  std::uint16_t site_index(Site site);
   void report(FaultKind kind, unsigned address, const char* verb, const Clock& clock, Site site,
               const char* earlier_verb, const Access& earlier);
 
   std::vector<char> storage_;
-  char* bytes_;  // storage_, aligned
-  std::vector<Cell> cells_;
+  char* bytes_;              // storage_, aligned
+  std::vector<Cell> cells_;  // of words
+  std::vector<std::array<Cell, kWordBytes>> parts_;
   std::vector<std::vector<Access>> more_readers_;
   std::vector<Site> sites_;
   std::map<Site, std::uint16_t> site_indices_;
+  struct Known {
+    Site site = nullptr;
+    std::uint16_t index = 0;
+  };
+  std::array<Known, 256> known_;  // of site_indices_, by the low bits of the site
   struct Range {
     unsigned begin, end;
   };

@@ -27,7 +27,7 @@ Block::Meeting* Block::find_meeting(const char* name, unsigned mask, bool aligne
                       name, describe_site(site), mask, meeting.name, describe_site(meeting.site),
                       meeting.mask));
     }
-    if (meeting.name != name || (aligned && meeting.site != site)) {
+    if (meeting.name != name || (aligned && !same_place(meeting.site, site))) {
       stop(FaultKind::divergent, site, meeting.site,
            fmt::format(" executes {} at {}, while other lanes of its warp wait in {} at {}", name,
                        describe_site(site), meeting.name, describe_site(meeting.site)));
@@ -47,6 +47,7 @@ void Block::leave_meeting(Meeting* meeting) {
     const int thread = current_ / 32 * 32 + lane;
     if ((meeting->mask >> lane & 1) != 0 && thread != current_) wake(thread);
   }
+  if (meeting->mask == ~0u) warp().conflicts.meet();
   std::erase_if(warp().meetings, [&](const Meeting& other) { return &other == meeting; });
 }
 

@@ -76,25 +76,25 @@ QROW_PLAIN void e4m3x4_to_f16x2(unsigned bytes, unsigned& low, unsigned& high) {
 
 // A load or store of one instruction: checked as a whole, so that a misaligned vector is seen.
 template <typename T>
-QROW_OPERATION T load(const void* pointer) {
-  machine().read(pointer, sizeof(T), sizeof(T), QROW_SITE);
+QROW_PLAIN T load(const void* pointer, emulator::Site site) {
+  machine().read(pointer, sizeof(T), sizeof(T), site);
   T value;
   std::memcpy(&value, pointer, sizeof value);
   return value;
 }
 template <typename T>
-QROW_OPERATION void store(void* pointer, T value) {
-  machine().write(pointer, sizeof(T), sizeof(T), QROW_SITE);
+QROW_PLAIN void store(void* pointer, T value, emulator::Site site) {
+  machine().write(pointer, sizeof(T), sizeof(T), site);
   std::memcpy(pointer, &value, sizeof value);
 }
-QROW_PLAIN float4 load_cg(const float4* pointer) { return load<float4>(pointer); }
-QROW_PLAIN float2 load_cg(const float2* pointer) { return load<float2>(pointer); }
-QROW_PLAIN float load_cg(const float* pointer) { return load<float>(pointer); }
-QROW_PLAIN int4 load_cg(const int4* pointer) { return load<int4>(pointer); }
-QROW_PLAIN void store_cg(float2* pointer, float2 v) { store(pointer, v); }
-QROW_PLAIN void store_cg(float* pointer, float v) { store(pointer, v); }
-QROW_PLAIN void store_cg(int4* pointer, int4 v) { store(pointer, v); }
-QROW_PLAIN uint4 load_16(const void* pointer) { return load<uint4>(pointer); }
+QROW_OPERATION float4 load_cg(const float4* pointer) { return load<float4>(pointer, QROW_SITE); }
+QROW_OPERATION float2 load_cg(const float2* pointer) { return load<float2>(pointer, QROW_SITE); }
+QROW_OPERATION float load_cg(const float* pointer) { return load<float>(pointer, QROW_SITE); }
+QROW_OPERATION int4 load_cg(const int4* pointer) { return load<int4>(pointer, QROW_SITE); }
+QROW_OPERATION void store_cg(float2* pointer, float2 v) { store(pointer, v, QROW_SITE); }
+QROW_OPERATION void store_cg(float* pointer, float v) { store(pointer, v, QROW_SITE); }
+QROW_OPERATION void store_cg(int4* pointer, int4 v) { store(pointer, v, QROW_SITE); }
+QROW_OPERATION uint4 load_16(const void* pointer) { return load<uint4>(pointer, QROW_SITE); }
 
 QROW_OPERATION void wait_for_previous_kernel() { machine().wait_for_previous_kernel(); }
 QROW_PLAIN void launch_dependents() {}
