@@ -114,7 +114,7 @@ struct Shape {
   int columns;
   int tile_tokens, num_stages, num_rings, row_groups, column_blocks, slab_tokens, blocks_per_sm;
 };
-constexpr Shape kShapes64x1[] = {{8, 32, 4, 4, 1, 1, 32, 2},
+constexpr Shape kShapes64x1[] = {{8, 32, 4, 4, 1, 1, 16, 2},
                                  {16, 32, 4, 4, 1, 2, 32, 2},
                                  {32, 64, 2, 2, 2, 2, 64, 2},
                                  {64, 64, 3, 1, 4, 2, 64, 2}};

@@ -19,14 +19,16 @@ __device__ inline unsigned long long counter_hash(unsigned long long seed,
   return bits ^ (bits >> 32);
 }
 
-// Box-Muller. The angle is in half turns, so that no argument reduction is needed; |value| <= 6.7.
+// About normal, deviation 1: the sum of eight uniform numbers of 16 bits. Integers and one product,
+// so that every device and the emulator give the same bits; |value| <= 4.9.
 __device__ inline float normal_value(unsigned long long seed, unsigned long long index) {
-  const unsigned long long bits = counter_hash(seed, index);
-  const float uniform =
-      (static_cast<float>(static_cast<unsigned>(bits >> 32)) + 1.0f) * 2.3283064e-10f;  // (0, 1]
-  const float half_turns =
-      static_cast<float>(static_cast<unsigned>(bits)) * 4.6566129e-10f;  // [0, 2]
-  return sqrtf(fmaxf(-2.0f * logf(uniform), 0.0f)) * cospif(half_turns);
+  unsigned long long bits[2] = {counter_hash(seed, 2 * index), counter_hash(seed, 2 * index + 1)};
+  int sum = 1 - 8 * 65535;  // odd: never 0
+  for (int i = 0; i < 4; ++i) {
+    sum += 2 * static_cast<int>((bits[0] >> (16 * i) & 65535) + (bits[1] >> (16 * i) & 65535));
+  }
+  // Twice the sum less its mean; 65536^2 8 / 12 is the sum's variance.
+  return static_cast<float>(sum) * 9.344062e-06f;
 }
 
 template <SyntheticSpec kSpec>

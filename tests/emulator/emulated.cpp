@@ -8,6 +8,7 @@
 #include "runtime/tools/emulated_device.hpp"
 #include "templates/common/dtype.cuh"
 #include "templates/families.hpp"
+#include "templates/probe/family.hpp"
 #include "templates/synthetic/family.hpp"
 
 namespace qrow {
@@ -31,7 +32,11 @@ const Arch* start_machine(const fake_cuda::Machine& machine) {
 
 Emulated& shared_device() {
   // Never destroyed: the stand-in driver may be gone by the time that static objects are.
-  static Emulated* const device = new Emulated;
+  static Emulated* const device = [] {
+    auto* made = new Emulated;
+    made->build({});
+    return made;
+  }();
   return *device;
 }
 
@@ -81,6 +86,8 @@ emulator::BuildCounts Emulated::build(const std::vector<Case>& cases) {
     kernels.push_back(emulated_kernel(synthetic_normal(static_cast<int>(type), *arch_)));
   }
   kernels.push_back(emulated_kernel(synthetic_bytes(*arch_)));
+  for (int operation = 0; operation < kProbeOperations && arch_->e4m3_convert; ++operation)
+    kernels.push_back(emulated_kernel(probe_variant(ProbeOperation(operation), *arch_)));
   write_emulated_cache(folder_.file("cache.db"), kernels);
   std::vector<emulator::BuildItem> items;
   for (const EmulatedKernel& kernel : kernels)

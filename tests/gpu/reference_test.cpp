@@ -122,7 +122,7 @@ TEST_CASE("synthetic values beyond a format's range saturate") {
     INFO(std::string(dtype_word(dtype)));
     const std::size_t width = static_cast<std::size_t>(size_of(type));
     DeviceBuffer buffer(gpu->device.driver(), kCount * width);
-    gpu->device.fill_normal(dtype, buffer.as(), kCount, 5, 1e9f);
+    gpu->device.fill_normal(dtype, buffer.as(), kCount, 5, 1e12f);
     gpu->device.synchronize();
     std::vector<unsigned char> bytes(buffer.size());
     buffer.read(bytes.data(), bytes.size());

@@ -108,9 +108,6 @@ QROW_PLAIN unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
   }
   return result;
 }
-QROW_PLAIN float cospif(float half_turns) {
-  return static_cast<float>(std::cos(3.14159265358979323846 * static_cast<double>(half_turns)));
-}
 
 // ---- Barriers and exchange ----
 
