@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cstring>
 
 namespace qrow::emulator {
@@ -49,11 +50,12 @@ void Block::start(Index index) {
   current_ = next_ = 0;
   shared_.reset(launch_.smem_bytes, report_, block_name());
   for (Barrier& barrier : barriers_) barrier = {};
+  for (Warp& warp : warps_) warp.alive = warp.ready = ~0u;
+  num_alive_ = launch_.threads;
   for (unsigned i = 0; i < launch_.threads; ++i) {
     Lane& lane = *lanes_[i];
     lane.thread = {this, {i, 0, 0}, index, {launch_.threads, 1, 1}, launch_.grid};
     lane.clock = Clock(static_cast<int>(i));
-    lane.state = State::ready;
     lane.previous_done = false;
     lane.groups.assign(1, {});
     lane.fiber.start(stacks_.stack(static_cast<int>(i)), StackPool::stack_bytes(), [this] {
@@ -69,21 +71,21 @@ void Block::start(Index index) {
 void Block::run_threads() {
   for (int thread = next_ready(); thread >= 0 && !stopped_; thread = next_ready()) resume(thread);
   if (stopped_) return;
-  for (int i = 0; i < static_cast<int>(launch_.threads); ++i) {
-    if (!alive(i)) continue;
-    stopped_ = true;
-    return report_deadlock();
-  }
+  if (num_alive_ == 0) return;
+  stopped_ = true;
+  report_deadlock();
 }
 
-// In turn, or drawn from the seed. -1: none.
+// In turn, or drawn from the seed: the first that is ready from there on. -1: none.
 int Block::next_ready() {
-  const int count = static_cast<int>(launch_.threads);
-  const int first =
-      launch_.seed == 0 ? next_ : static_cast<int>(random_() % static_cast<unsigned>(count));
-  for (int i = 0; i < count; ++i) {
-    const int thread = (first + i) % count;
-    if (lanes_[static_cast<std::size_t>(thread)]->state == State::ready) return thread;
+  const std::size_t first =
+      launch_.seed == 0 ? static_cast<std::size_t>(next_) : random_() % launch_.threads;
+  const std::size_t count = warps_.size();
+  for (std::size_t i = 0; i <= count; ++i) {
+    const std::size_t warp = (first / 32 + i) % count;
+    unsigned ready = warps_[warp].ready;
+    if (i == 0) ready &= ~0u << first % 32;
+    if (ready != 0) return static_cast<int>(32 * warp) + std::countr_zero(ready);
   }
   return -1;
 }
@@ -99,7 +101,9 @@ void Block::resume(int thread) {
 
 void Block::end_thread() {
   Lane& lane = self();
-  lane.state = State::ended;
+  warp().alive &= ~(1u << lane_index());
+  warp().ready &= ~(1u << lane_index());
+  --num_alive_;
   for (const std::vector<Copy>& group : lane.groups)
     for (const Copy& copy : group) land(copy);
   for (const Meeting& meeting : warp().meetings) {
@@ -119,11 +123,12 @@ void Block::report_deadlock() {
   std::string text = block_name() + ": no thread can go on:";
   int listed = 0;
   for (const auto& lane : lanes_) {
-    if (lane->state != State::waiting) continue;
+    const int thread = lane->clock.thread();
+    if ((warps_[static_cast<std::size_t>(thread / 32)].alive >> thread % 32 & 1) == 0) continue;
     if (first == nullptr) first = lane.get();
     if (++listed > 4) continue;
-    text += fmt::format("{} thread {} waits for {} at {}", listed > 1 ? "," : "",
-                        lane->clock.thread(), lane->waits_for, describe_site(lane->waits_at));
+    text += fmt::format("{} thread {} waits for {} at {}", listed > 1 ? "," : "", thread,
+                        lane->waits_for, describe_site(lane->waits_at));
   }
   if (listed > 4) text += fmt::format(", and {} more", listed - 4);
   if (!report_->seen(FaultKind::deadlock, first->waits_at, nullptr))
@@ -132,7 +137,7 @@ void Block::report_deadlock() {
 
 void Block::wait(const char* what, Site site) {
   Lane& lane = self();
-  lane.state = State::waiting;
+  warp().ready &= ~(1u << lane_index());
   lane.waits_for = what;
   lane.waits_at = site;
   lane.fiber.suspend();
@@ -154,9 +159,7 @@ void Block::stop(FaultKind kind, Site site, Site other, const std::string& text)
 
 bool Block::block_barrier_complete() const {
   const std::size_t waiting = barriers_[0].waiting.size();
-  std::size_t alive_threads = 0;
-  for (const auto& lane : lanes_) alive_threads += lane->state != State::ended ? 1 : 0;
-  return waiting > 0 && waiting == alive_threads;
+  return waiting > 0 && waiting == num_alive_;
 }
 
 void Block::pass_barrier(Barrier& barrier) {

@@ -67,13 +67,11 @@ class Block final : public Machine {
     unsigned bytes, valid;
     Site site;
   };
-  enum class State { ready, waiting, ended };
   struct Lane {
     explicit Lane(int index) : clock(index) {}
     Thread thread;
     Fiber fiber;
     Clock clock;
-    State state = State::ready;
     const char* waits_for = "";  // what it waits for, while it does
     Site waits_at = nullptr;
     bool previous_done = false;            // has waited for the previous kernel
@@ -88,6 +86,8 @@ class Block final : public Machine {
     std::array<void*, 32> operands{};
   };
   struct Warp {
+    unsigned alive = ~0u;  // lanes that have not ended
+    unsigned ready = ~0u;  // lanes that can go on
     std::vector<Meeting> meetings;
     BankConflicts conflicts;
     Site at_barrier = nullptr;  // of __syncthreads, while a lane waits there
@@ -101,9 +101,6 @@ class Block final : public Machine {
   Lane& self() { return *lanes_[static_cast<std::size_t>(current_)]; }
   Warp& warp() { return warps_[static_cast<std::size_t>(current_ / 32)]; }
   int lane_index() const { return current_ % 32; }
-  bool alive(int thread) const {
-    return lanes_[static_cast<std::size_t>(thread)]->state != State::ended;
-  }
 
   void start(Index index);
   void run_threads();
@@ -112,7 +109,9 @@ class Block final : public Machine {
   void end_thread();
   void report_deadlock();
   void wait(const char* what, Site site);
-  void wake(int thread) { lanes_[static_cast<std::size_t>(thread)]->state = State::ready; }
+  void wake(int thread) {
+    warps_[static_cast<std::size_t>(thread / 32)].ready |= 1u << thread % 32;
+  }
   std::string block_name() const;  // "block 3", "block (0, 1, 0)"
   std::string who() const;         // "block 3, thread 17"
   [[noreturn]] void stop(FaultKind kind, Site site, Site other, const std::string& text);
@@ -150,6 +149,7 @@ class Block final : public Machine {
   std::uint32_t block_number_ = 0;
   int current_ = 0;
   int next_ = 0;
+  std::size_t num_alive_ = 0;
   bool stopped_ = false;
 };
 

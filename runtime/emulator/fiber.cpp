@@ -1,7 +1,6 @@
 #include "runtime/emulator/fiber.hpp"
 
 #include <sys/mman.h>
-#include <ucontext.h>
 
 #include <cstdint>
 #include <utility>
@@ -16,6 +15,7 @@
 #endif
 #endif
 #ifdef QROW_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -36,6 +36,13 @@ void finish_switch([[maybe_unused]] void* fake_stack, [[maybe_unused]] const voi
                    [[maybe_unused]] std::size_t* bytes) {
 #ifdef QROW_ADDRESS_SANITIZER
   __sanitizer_finish_switch_fiber(fake_stack, from, bytes);
+#endif
+}
+
+// A stack that was left in the middle of a function is to be used anew.
+void forget_frames([[maybe_unused]] char* stack, [[maybe_unused]] std::size_t bytes) {
+#ifdef QROW_ADDRESS_SANITIZER
+  __asan_unpoison_memory_region(stack, bytes);
 #endif
 }
 
@@ -61,52 +68,126 @@ char* StackPool::stack(int index) const {
   return base_ + static_cast<std::size_t>(index) * (kStackBytes + kGuardBytes) + kGuardBytes;
 }
 
+#if defined(__x86_64__)
+
+// qrow_switch_stack(from, to): the caller goes on when *from is switched to.
+// qrow_start_fiber: what a new fiber returns to; calls r13(r12).
+asm(R"(
+.text
+.globl qrow_switch_stack
+.hidden qrow_switch_stack
+.type qrow_switch_stack, @function
+qrow_switch_stack:
+  .cfi_startproc
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+  .cfi_endproc
+.size qrow_switch_stack, .-qrow_switch_stack
+.globl qrow_start_fiber
+.hidden qrow_start_fiber
+.type qrow_start_fiber, @function
+qrow_start_fiber:
+  .cfi_startproc
+  .cfi_undefined %rip
+  movq %r12, %rdi
+  call *%r13
+  ud2
+  .cfi_endproc
+.size qrow_start_fiber, .-qrow_start_fiber
+)");
+extern "C" void qrow_switch_stack(Context* from, Context to);
+extern "C" void qrow_start_fiber();
+
+namespace {
+
+void switch_to(Context& from, const Context& to) { qrow_switch_stack(&from, to); }
+
+Context new_context(char* stack, std::size_t bytes, Fiber* fiber, void (*enter)(Fiber*),
+                    void (*)(unsigned, unsigned)) {
+  void** top = reinterpret_cast<void**>(stack + bytes);  // a multiple of 16
+  *--top = nullptr;
+  *--top = nullptr;
+  *--top = reinterpret_cast<void*>(&qrow_start_fiber);
+  *--top = nullptr;                         // rbp
+  *--top = nullptr;                         // rbx
+  *--top = fiber;                           // r12
+  *--top = reinterpret_cast<void*>(enter);  // r13
+  *--top = nullptr;                         // r14
+  *--top = nullptr;                         // r15
+  return top;
+}
+
+}  // namespace
+
+#else
+
+namespace {
+
+void switch_to(Context& from, const Context& to) { swapcontext(&from, &to); }
+
+// makecontext passes ints.
+Context new_context(char* stack, std::size_t bytes, Fiber* fiber, void (*)(Fiber*),
+                    void (*enter_halves)(unsigned, unsigned)) {
+  Context context;
+  getcontext(&context);
+  context.uc_stack.ss_sp = stack;
+  context.uc_stack.ss_size = bytes;
+  context.uc_link = nullptr;
+  const auto address = reinterpret_cast<std::uintptr_t>(fiber);
+  makecontext(&context, reinterpret_cast<void (*)()>(enter_halves), 2,
+              static_cast<unsigned>(address >> 32), static_cast<unsigned>(address));
+  return context;
+}
+
+}  // namespace
+
+#endif
+
 void Fiber::start(char* stack, std::size_t bytes, std::function<void()> body) {
   stack_ = stack;
   stack_bytes_ = bytes;
   body_ = std::move(body);
-  fresh_ = true;
+  fake_stack_ = nullptr;
   ended_ = false;
+  forget_frames(stack, bytes);
+  here_ = new_context(stack, bytes, this, &Fiber::enter, &Fiber::enter_halves);
 }
 
-// makecontext passes ints.
-void Fiber::enter(unsigned high, unsigned low) {
-  const std::uintptr_t address = static_cast<std::uintptr_t>(high) << 32 | low;
-  reinterpret_cast<Fiber*>(address)->run();
+void Fiber::enter_halves(unsigned high, unsigned low) {
+  enter(reinterpret_cast<Fiber*>(static_cast<std::uintptr_t>(high) << 32 | low));
 }
 
-void Fiber::run() {
-  finish_switch(nullptr, &caller_stack_, &caller_stack_bytes_);
-  body_();
-  ended_ = true;
-  start_switch(nullptr, caller_stack_, caller_stack_bytes_);
-  _longjmp(caller_, 1);
+void Fiber::enter(Fiber* fiber) {
+  finish_switch(nullptr, &fiber->caller_stack_, &fiber->caller_stack_bytes_);
+  fiber->body_();
+  fiber->ended_ = true;
+  start_switch(nullptr, fiber->caller_stack_, fiber->caller_stack_bytes_);
+  switch_to(fiber->here_, fiber->caller_);
 }
 
 void Fiber::resume() {
   void* fake_stack = nullptr;
-  if (_setjmp(caller_) == 0) {
-    start_switch(&fake_stack, stack_, stack_bytes_);
-    if (!fresh_) _longjmp(here_, 1);
-    fresh_ = false;
-    ucontext_t context;
-    getcontext(&context);
-    context.uc_stack.ss_sp = stack_;
-    context.uc_stack.ss_size = stack_bytes_;
-    context.uc_link = nullptr;
-    const auto address = reinterpret_cast<std::uintptr_t>(this);
-    makecontext(&context, reinterpret_cast<void (*)()>(&Fiber::enter), 2,
-                static_cast<unsigned>(address >> 32), static_cast<unsigned>(address));
-    setcontext(&context);
-  }
+  start_switch(&fake_stack, stack_, stack_bytes_);
+  switch_to(caller_, here_);
   finish_switch(fake_stack, nullptr, nullptr);
 }
 
 void Fiber::suspend() {
-  if (_setjmp(here_) == 0) {
-    start_switch(&fake_stack_, caller_stack_, caller_stack_bytes_);
-    _longjmp(caller_, 1);
-  }
+  start_switch(&fake_stack_, caller_stack_, caller_stack_bytes_);
+  switch_to(here_, caller_);
   finish_switch(fake_stack_, &caller_stack_, &caller_stack_bytes_);
 }
 

@@ -2,9 +2,12 @@
 // operating-system thread.
 #pragma once
 
-#include <csetjmp>
 #include <cstddef>
 #include <functional>
+
+#if !defined(__x86_64__)
+#include <ucontext.h>
+#endif
 
 namespace qrow::emulator {
 
@@ -31,11 +34,24 @@ class StackPool {
   int count_;
 };
 
-// The first entry goes through ucontext, later ones through setjmp: swapcontext asks the kernel for
-// the signal mask on every switch, which costs more than the switch.
+// Where an execution goes on.
+#if defined(__x86_64__)
+// The stack pointer; the registers that a call preserves are on the stack. swapcontext() asks the
+// kernel for the signal mask on every switch, which takes ten times as long as the switch, and
+// longjmp() makes the address sanitizer forget the borders of the variables on the stack it leaves.
+using Context = void*;
+#else
+using Context = ucontext_t;
+#endif
+
 class Fiber {
  public:
-  // Makes this fiber run `body` on the stack when it is next resumed. `body` must not throw.
+  Fiber() = default;
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  // Makes this fiber run `body` on the stack when it is next resumed; where it stopped in the
+  // middle of another body, that one is abandoned without a word. `body` must not throw.
   void start(char* stack, std::size_t bytes, std::function<void()> body);
   // Runs the fiber until it suspends or ends. REQUIRES: started and not ended.
   void resume();
@@ -44,16 +60,15 @@ class Fiber {
   bool ended() const { return ended_; }
 
  private:
-  static void enter(unsigned high, unsigned low);
-  void run();
+  static void enter(Fiber* fiber);
+  static void enter_halves(unsigned high, unsigned low);
 
   std::function<void()> body_;
   char* stack_ = nullptr;
   std::size_t stack_bytes_ = 0;
-  bool fresh_ = false;
   bool ended_ = true;
-  std::jmp_buf here_;           // of the fiber
-  std::jmp_buf caller_;         // of resume()
+  Context here_{};              // of the fiber
+  Context caller_{};            // of resume()
   void* fake_stack_ = nullptr;  // the address sanitizer's
   const void* caller_stack_ = nullptr;
   std::size_t caller_stack_bytes_ = 0;

@@ -11,11 +11,10 @@ Block::Meeting* Block::find_meeting(const char* name, unsigned mask, bool aligne
          fmt::format(" executes {} at {} with mask {:#x}, which does not name its lane {}", name,
                      describe_site(site), mask, lane_index()));
   }
-  for (int lane = 0; lane < 32; ++lane) {
-    if ((mask >> lane & 1) == 0 || alive(current_ / 32 * 32 + lane)) continue;
+  if ((mask & ~warp().alive) != 0) {
     stop(FaultKind::missing_lane, site, nullptr,
          fmt::format(" executes {} at {} with mask {:#x}, but lane {} has ended", name,
-                     describe_site(site), mask, lane));
+                     describe_site(site), mask, std::countr_zero(mask & ~warp().alive)));
   }
   for (Meeting& meeting : warp().meetings) {
     if ((meeting.mask & mask) == 0) continue;
@@ -43,10 +42,7 @@ Block::Meeting* Block::find_meeting(const char* name, unsigned mask, bool aligne
 }
 
 void Block::leave_meeting(Meeting* meeting) {
-  for (int lane = 0; lane < 32; ++lane) {
-    const int thread = current_ / 32 * 32 + lane;
-    if ((meeting->mask >> lane & 1) != 0 && thread != current_) wake(thread);
-  }
+  warp().ready |= meeting->mask;
   if (meeting->mask == ~0u) warp().conflicts.meet();
   std::erase_if(warp().meetings, [&](const Meeting& other) { return &other == meeting; });
 }
