@@ -27,13 +27,11 @@ inline unsigned float_to_bf16(float f) {
   return (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
 }
 
+// Every NaN becomes 0x7fffffff.
 inline float f16_to_float(unsigned bits) {
   const unsigned sign = (bits & 0x8000u) << 16;
   const unsigned exponent = bits >> 10 & 31, mantissa = bits & 1023;
-  if (exponent == 31) {
-    // NaNs keep their payload; the quiet bit is set.
-    return float_of_bits(sign | 0x7f800000u | (mantissa ? 0x400000u | mantissa << 13 : 0));
-  }
+  if (exponent == 31) return float_of_bits(mantissa != 0 ? 0x7fffffffu : sign | 0x7f800000u);
   if (exponent != 0) return float_of_bits(sign | (exponent + 112) << 23 | mantissa << 13);
   const float subnormal = static_cast<float>(mantissa) * 5.9604644775390625e-8f;  // 2^-24
   return sign ? -subnormal : subnormal;
