@@ -48,7 +48,7 @@ void Block::start(Index index) {
   block_number_ = index.x + launch_.grid.x * (index.y + launch_.grid.y * index.z);
   stopped_ = false;
   current_ = next_ = 0;
-  shared_.reset(launch_.smem_bytes, report_, block_name());
+  shared_.reset(launch_.smem_bytes, launch_.entry->plain_accesses_seen, report_, block_name());
   for (Barrier& barrier : barriers_) barrier = {};
   for (Warp& warp : warps_) warp.alive = warp.ready = ~0u;
   num_alive_ = launch_.threads;

@@ -39,11 +39,12 @@ constexpr const char* kFlags =
 std::string instrument_flags(Instrument instrument, bool is_clang) {
   switch (instrument) {
     case Instrument::accesses:
-      return is_clang
-                 ? "-fsanitize=thread,alignment -mllvm -tsan-instrument-func-entry-exit=0 "
-                   "-fno-sanitize-link-runtime -include runtime/emulator/device/plain_accesses.hpp"
-                 : "-fsanitize=thread,alignment --param tsan-instrument-func-entry-exit=0 "
-                   "-nodefaultlibs -include runtime/emulator/device/plain_accesses.hpp";
+      return is_clang ? "-fsanitize=thread,alignment -mllvm -tsan-instrument-func-entry-exit=0 "
+                        "-fno-sanitize-link-runtime -DQROW_PLAIN_ACCESSES=true -include "
+                        "runtime/emulator/device/plain_accesses.hpp"
+                      : "-fsanitize=thread,alignment --param tsan-instrument-func-entry-exit=0 "
+                        "-nodefaultlibs -DQROW_PLAIN_ACCESSES=true -include "
+                        "runtime/emulator/device/plain_accesses.hpp";
     case Instrument::sanitize:
       return "-fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=undefined";
     case Instrument::nothing:

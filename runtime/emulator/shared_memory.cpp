@@ -20,7 +20,8 @@ SharedMemory::SharedMemory() : storage_(kBytes + kAlignment), cells_(kBytes / kW
   sites_.assign(1, nullptr);
 }
 
-void SharedMemory::reset(unsigned dynamic_bytes, Report* report, std::string block_name) {
+void SharedMemory::reset(unsigned dynamic_bytes, bool plain_accesses_seen, Report* report,
+                         std::string block_name) {
   static_assert(kDynamicAt + kMaxDynamicBytes < kBytes, "no room for what a block may ask for");
   std::memset(bytes_, kNanByte, used_);
   std::fill_n(cells_.begin(), (used_ + kWordBytes - 1) / kWordBytes, Cell{});
@@ -29,6 +30,7 @@ void SharedMemory::reset(unsigned dynamic_bytes, Report* report, std::string blo
   statics_.clear();
   ranges_.assign(1, {kDynamicAt, kDynamicAt + dynamic_bytes});
   used_ = kDynamicAt + dynamic_bytes;
+  plain_accesses_seen_ = plain_accesses_seen;
   report_ = report;
   block_ = std::move(block_name);
 }
@@ -155,7 +157,7 @@ const char* SharedMemory::read(unsigned address, unsigned bytes, unsigned alignm
       report(FaultKind::in_flight, at, "reads", clock, site, "copies asynchronously to",
              cell.writer);
     } else if (cell.writer.epoch == 0) {
-      report(FaultKind::uninitialised, at, "reads", clock, site, "", {});
+      if (plain_accesses_seen_) report(FaultKind::uninitialised, at, "reads", clock, site, "", {});
     } else if (!clock.knows(cell.writer.thread, cell.writer.epoch)) {
       report(FaultKind::race, at, "reads", clock, site, "wrote", cell.writer);
     }

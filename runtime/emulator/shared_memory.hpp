@@ -26,7 +26,9 @@ class SharedMemory {
   static constexpr unsigned kMaxDynamicBytes = 227 << 10;
 
   // For a new block; faults go to `report`, which must outlive its work.
-  void reset(unsigned dynamic_bytes, Report* report, std::string block_name);
+  // Where plain accesses are not seen, a byte that nobody wrote may have been written.
+  void reset(unsigned dynamic_bytes, bool plain_accesses_seen, Report* report,
+             std::string block_name);
 
   char* dynamic() { return bytes() + kDynamicAt; }
   void* static_object(const void* type, unsigned bytes);
@@ -108,6 +110,7 @@ class SharedMemory {
   std::vector<Range> ranges_;  // that may be touched
   std::map<const void*, void*> statics_;
   unsigned used_ = 0;  // bytes from the start that a block may have touched
+  bool plain_accesses_seen_ = true;
   Report* report_ = nullptr;
   std::string block_;
 };

@@ -94,6 +94,9 @@ emulator::BuildCounts Emulated::build(const std::vector<Case>& cases) {
     items.push_back(emulator::build_item(kernel.variant, kernel.key));
   emulator::BuildOptions options;
   options.folder = QROW_EMULATED_FOLDER;
+#ifdef QROW_EMULATED_SANITIZE
+  options.instrument = emulator::Instrument::sanitize;
+#endif
   options.jobs = static_cast<int>(std::thread::hardware_concurrency());
   return emulator::build_objects(options, items);
 }

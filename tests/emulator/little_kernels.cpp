@@ -46,6 +46,9 @@ LittleMemory::LittleMemory() : words_(kWords + 2 * kGuardWords) {
 BuildOptions LittleKernels::default_options() {
   BuildOptions options;
   options.folder = QROW_EMULATED_FOLDER "-little";
+#ifdef QROW_EMULATED_SANITIZE
+  options.instrument = Instrument::sanitize;
+#endif
   return options;
 }
 

@@ -349,8 +349,11 @@ TEST_CASE("device memory outside the allocations must not be touched") {
 
 TEST_CASE("an access of n bytes must be at a multiple of n") {
   if (skips_faults()) return;
-  check_misaligned("plain_vector", "[plain_vector]", kTwoWarps);
-  check_misaligned("plain_vector_of_shared", "[plain_vector_of_shared]", kTwoWarps);
+  // clang++ does not test the address where a vector is copied as a whole.
+  if (emulator::host_compiler(LittleKernels::default_options()) == "g++") {
+    check_misaligned("plain_vector", "[plain_vector]", kTwoWarps);
+    check_misaligned("plain_vector_of_shared", "[plain_vector_of_shared]", kTwoWarps);
+  }
   check_misaligned("plain_word", "[plain_word]", kTwoWarps);
   check_misaligned("loaded_vector", "[loaded_vector]", kTwoWarps);
   check_misaligned("copy_from_odd_place", "[copy_from_odd_place]", kTwoWarps);

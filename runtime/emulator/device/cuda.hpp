@@ -7,6 +7,10 @@
 
 #include "runtime/emulator/device/machine.hpp"
 
+#ifndef QROW_PLAIN_ACCESSES
+#define QROW_PLAIN_ACCESSES false  // true: by who compiles with plain_accesses.hpp
+#endif
+
 #define __device__
 #define __host__
 #define __global__
@@ -156,6 +160,6 @@ QROW_OPERATION int atomicOr(int* address, int bits) {
 #define QROW_EMULATED_ENTRY(kernel, Params)                                                        \
   extern "C" __attribute__((visibility("default"))) const qrow::emulator::Entry kernel##_emulated; \
   const qrow::emulator::Entry kernel##_emulated = {                                                \
-      #kernel, sizeof(Params),                                                                     \
+      #kernel, sizeof(Params), QROW_PLAIN_ACCESSES,                                                                     \
       [](const void* params) { kernel(*static_cast<const Params*>(params)); },                     \
       &qrow::emulator::bind};

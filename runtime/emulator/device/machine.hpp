@@ -70,6 +70,7 @@ struct Thread {
 struct Entry {
   const char* name;
   unsigned params_bytes;
+  bool plain_accesses_seen;  // by the hooks of plain_accesses.hpp
   // Runs one thread. `params` is the kernel's one parameter.
   void (*run)(const void* params);
   // Tells the code where to find the running thread; called once after loading.
