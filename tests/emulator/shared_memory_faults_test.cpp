@@ -75,6 +75,19 @@ __device__ void after_a_shuffle(const Params& p) {
 }
 BOTH(after_a_shuffle)
 
+// The write comes after the read in any schedule, but nothing orders them.
+template <bool kMended>
+__device__ void write_after_a_shuffle(const Params& p) {
+  const unsigned t = threadIdx.x;
+  shared()[t] = t;
+  __syncwarp();
+  const unsigned other = shared()[t ^ 1];  // [write_after_a_shuffle: read]
+  p.words[t] = __shfl_xor_sync(~0u, other, 1);
+  if (kMended) __syncwarp();
+  shared()[t] = 0;  // [write_after_a_shuffle: write]
+}
+BOTH(write_after_a_shuffle)
+
 // Each barrier of half a warp orders its half alone.
 template <bool kMended>
 __device__ void halves_of_a_warp(const Params& p) {
@@ -284,6 +297,10 @@ TEST_CASE("lanes of a warp race without __syncwarp, whatever else brings them to
                {FaultKind::uninitialised}});
   check_bites(kernels(), "after_a_shuffle", kTwoWarps,
               {FaultKind::race, {"[after_a_shuffle: write]", "[after_a_shuffle: read]"}, {}});
+  check_bites(kernels(), "write_after_a_shuffle", kTwoWarps,
+              {FaultKind::race,
+               {"[write_after_a_shuffle: write]", "[write_after_a_shuffle: read]"},
+               {" read it at"}});
   check_bites(kernels(), "halves_of_a_warp", kTwoWarps,
               {FaultKind::race,
                {"[halves_of_a_warp: write]", "[halves_of_a_warp: read]"},
@@ -331,6 +348,19 @@ TEST_CASE("a thread's wait for its copies tells the others nothing without a bar
                {FaultKind::in_flight}});
   check_bites(kernels(), "copy_of_an_ended_thread", kTwoWarps,
               {FaultKind::race, {"[ended: copy]", "[ended: read]"}, {}, {FaultKind::in_flight}});
+}
+
+TEST_CASE("a report names the seed, which brings the same report again") {
+  if (skips_faults()) return;
+  for (const LittleLaunch& schedule : schedules(kTwoWarps, 3)) {
+    const std::string text = kernels().run("missing_wait_broken", schedule).text();
+    CHECK(text.find("seed " + std::to_string(schedule.seed) + ",") != std::string::npos);
+    CHECK(kernels().run("missing_wait_broken", schedule).text() == text);
+  }
+  LittleLaunch other = kTwoWarps;
+  other.seed = 3;
+  CHECK(kernels().run("write_read_broken", other).text() !=
+        kernels().run("write_read_broken", kTwoWarps).text());
 }
 
 TEST_CASE("a read of shared memory that nobody wrote is found") {

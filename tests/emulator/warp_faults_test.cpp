@@ -18,6 +18,15 @@ __device__ void lane_has_ended(const Params& p) {
 }
 BOTH(lane_has_ended)
 
+// In turn, lane 0 has ended before the others come.
+template <bool kMended>
+__device__ void first_lane_has_ended(const Params& p) {
+  const unsigned t = threadIdx.x;
+  if (t % 32 == 0 && !kMended) return;
+  p.words[t] = __shfl_xor_sync(~0u, t, 1);  // [first_lane_has_ended]
+}
+BOTH(first_lane_has_ended)
+
 // The others name those alone that are left.
 template <bool kMended>
 __device__ void lane_ends_later(const Params& p) {
@@ -191,6 +200,7 @@ void check(const char* kernel, FaultKind kind, const std::vector<std::string>& m
 TEST_CASE("a lane that a mask names must come, and not have ended") {
   if (skips_faults()) return;
   check("lane_has_ended", FaultKind::missing_lane, {"[lane_has_ended]"}, {"lane 7 ", "0xffffffff"});
+  check("first_lane_has_ended", FaultKind::missing_lane, {"[first_lane_has_ended]"}, {"lane 0 "});
   check("lane_ends_later", FaultKind::missing_lane, {"[lane_ends_later]"}, {"0xffffffff"});
 }
 
