@@ -134,16 +134,6 @@ std::string sources_digest(const Toolchain& toolchain, Instrument instrument) {
   return digest_of(all).hex();
 }
 
-// The folder's stamp names the sources that its objects were made of; others' objects go.
-void drop_other_objects(const BuildOptions& options, const std::string& digest) {
-  const std::string stamp = (fs::path(options.folder) / "sources").string();
-  const FileLock lock = lock_of(stamp);
-  if (file_exists(stamp) && read_file(stamp) == digest) return;
-  for (const auto& file : fs::directory_iterator(options.folder))
-    if (file.path().extension() == ".so") fs::remove(file.path());
-  write_file(stamp, digest);
-}
-
 std::string source_path(const BuildOptions& options, const std::string& name) {
   return (fs::absolute(options.folder) / (name + ".cpp")).string();
 }
@@ -153,6 +143,14 @@ bool is_made(const BuildOptions& options, const BuildItem& item) {
   // In this order: who makes an object anew removes it before he writes its source.
   return file_exists(source) && read_file(source) == item.text &&
          file_exists(object_path(options, item.name));
+}
+
+// The items with a last line that names what their objects are made of beside their own text, so
+// that objects of other templates, headers or compilers do not pass for theirs.
+std::vector<BuildItem> stamped(const std::vector<BuildItem>& items, const std::string& digest) {
+  std::vector<BuildItem> all = items;
+  for (BuildItem& item : all) item.text += "// made of " + digest + '\n';
+  return all;
 }
 
 void compile_one(const BuildOptions& options, const Toolchain& toolchain,
@@ -196,7 +194,7 @@ std::string object_path(const BuildOptions& options, const std::string& name) {
   return (fs::absolute(options.folder) / (name + ".so")).string();
 }
 
-BuildCounts build_objects(const BuildOptions& options, const std::vector<BuildItem>& items) {
+BuildCounts build_objects(const BuildOptions& options, const std::vector<BuildItem>& given) {
   const Toolchain toolchain = toolchain_of(options);
   if (std::string reason; !make_folders(options.folder, &reason)) {
     fail(Status::cache, "cannot make the folder '{}' for kernels for the CPU: {}", options.folder,
@@ -204,7 +202,7 @@ BuildCounts build_objects(const BuildOptions& options, const std::vector<BuildIt
   }
   const std::string digest = sources_digest(toolchain, options.instrument);
   const std::string include = fs::absolute(write_headers(options, digest)).string();
-  drop_other_objects(options, digest);
+  const std::vector<BuildItem> items = stamped(given, digest);
   BuildCounts counts;
   std::vector<const BuildItem*> missing;
   for (const BuildItem& item : items) {

@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <random>
 
@@ -16,10 +18,13 @@ bool is_full() {
   return full != nullptr && std::string(full) == "1";
 }
 
-// QROW_TEST_SEED repeats a run.
+// One for all that a process draws; QROW_TEST_SEED repeats a run.
 unsigned long long seed_of_run() {
-  const char* given = std::getenv("QROW_TEST_SEED");
-  return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+  static const unsigned long long seed = [] {
+    const char* given = std::getenv("QROW_TEST_SEED");
+    return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+  }();
+  return seed;
 }
 
 // Multiplications by the matrix unit, about: what a case costs here.
@@ -29,7 +34,7 @@ double work_of(const Case& c) {
   const int columns = (c.spec.max_rows * c.spec.group() + 7) / 8 * 8;
   return tokens * c.spec.num_kv_heads * c.spec.head_dim * columns;
 }
-constexpr double kMostWork = 4e7;
+constexpr double kMostWork = 2e7;
 
 std::vector<Case> affordable(std::vector<Case> cases) {
   if (!is_full()) std::erase_if(cases, [](const Case& c) { return work_of(c) > kMostWork; });
@@ -40,9 +45,9 @@ void check_all(Emulated& device, std::vector<Case> cases) {
   const unsigned long long seed = seed_of_run();
   std::mt19937_64 random(seed);
   std::shuffle(cases.begin(), cases.end(), random);
-  MESSAGE("QROW_TEST_SEED=", seed, ", ", cases.size(), " cases, ", device.build(cases).compiled,
-          " kernels compiled");
+  const int compiled = device.build(cases).compiled;
   REQUIRE_FALSE(cases.empty());
+  const auto begin = std::chrono::steady_clock::now();
   for (const Case& c : cases) {
     // Every other case with threads out of turn and copies that land when they like.
     const bool disturbed = random() % 2 == 0;
@@ -53,11 +58,54 @@ void check_all(Emulated& device, std::vector<Case> cases) {
     const std::string faults = Emulated::take_report().text();
     CHECK_MESSAGE(faults == "", line, ": ", faults);
   }
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+  // scripts/test adds these up.
+  std::printf("EMULATED: %d kernels compiled, %zu cases in %.1f s, QROW_TEST_SEED=%llu\n", compiled,
+              cases.size(), spent.count(), seed);
 }
 
-void check_file(const char* file) {
+// `part` of `parts`: a long file is shared among tests that run side by side.
+void check_file(const char* file, std::size_t part = 0, std::size_t parts = 1) {
+  const std::vector<Case> all = affordable(read_case_file(std::string("tests/cases/") + file));
+  std::vector<Case> cases;
+  for (std::size_t i = part; i < all.size(); i += parts) cases.push_back(all[i]);
   Emulated device;
-  check_all(device, affordable(read_case_file(std::string("tests/cases/") + file)));
+  check_all(device, cases);
+}
+
+template <typename T, std::size_t kCount>
+const T& drawn(const T (&values)[kCount], std::mt19937_64& random) {
+  return values[random() % kCount];
+}
+
+// One point of the wide grid: what engines send, the edges of lengths and pages among them.
+Case drawn_case(std::mt19937_64& random) {
+  static constexpr int kPages[] = {1, 16, 32, 64, 128, 256, 528, 1072};
+  static constexpr int kRows[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16};
+  static constexpr int kHeadDims[] = {64, 128, 256};
+  static constexpr int kSplits[] = {0, 1, 2, 7};
+  static const std::string kHeads[] = {"1/1",  "6/1",  "8/1",  "12/2", "14/2", "16/2", "20/4",
+                                       "24/4", "40/8", "48/2", "64/4", "64/8", "72/8", "9/3"};
+  static const std::string kTypes[] = {"q=bf16 kv=bf16", "q=f16 kv=f16",  "q=f16 kv=bf16",
+                                       "q=bf16 kv=e4m3", "q=f16 kv=e4m3", "kv=e4m3 scale=head"};
+  static const std::string kLayouts[] = {"nhd", "hnd"};
+  static const std::string kLse[] = {"off", "e", "2"};
+  static const std::string kOut[] = {"f32", "bf16", "f16"};
+  const int page = drawn(kPages, random);
+  const int lengths[] = {0,   1,    page - 1, page, page + 1, 127,  128,
+                         129, 4090, 32767,    7,    33,       1000, 250};
+  const int batch = 1 + static_cast<int>(random() % 3);
+  std::string lens;
+  for (int i = 0; i < batch; ++i)
+    lens += (i > 0 ? "," : "") + std::to_string(drawn(lengths, random));
+  std::string line =
+      fmt::format("heads={} d={} rows={} page={} {} layout={} lse={} out={} batch={} len={}",
+                  drawn(kHeads, random), drawn(kHeadDims, random), drawn(kRows, random), page,
+                  drawn(kTypes, random), drawn(kLayouts, random), drawn(kLse, random),
+                  drawn(kOut, random), batch, lens);
+  if (const int splits = drawn(kSplits, random); splits > 0)
+    line += fmt::format(" splits={}", splits);
+  return parse_case(line);
 }
 
 // What every arch must be able to do: each head dimension, KV type, Q type, scale kind and edge.
@@ -91,10 +139,27 @@ TEST_CASE("data types and scales agree with float64 on the CPU") { check_file("d
 TEST_CASE("page sizes, layouts and lengths at the edges agree with float64 on the CPU") {
   check_file("paging.case");
 }
-TEST_CASE("groups, rows and head dimensions agree with float64 on the CPU") {
-  check_file("shapes.case");
+TEST_CASE("groups, rows and head dimensions agree with float64 on the CPU, one half") {
+  check_file("shapes.case", 0, 2);
+}
+TEST_CASE("groups, rows and head dimensions agree with float64 on the CPU, the other half") {
+  check_file("shapes.case", 1, 2);
 }
 TEST_CASE("forced splits agree with float64 on the CPU") { check_file("splits.case"); }
+
+TEST_CASE("cases drawn from the wide grid agree with float64 on the CPU, many with --full") {
+  std::mt19937_64 random(seed_of_run());
+  const double most_work = is_full() ? 40 * kMostWork : kMostWork / 4;
+  std::vector<Case> cases;
+  while (cases.size() < (is_full() ? 400 : 8)) {
+    const Case c = drawn_case(random);
+    if (work_of(c) <= most_work) cases.push_back(c);
+  }
+  fake_cuda::Machine machine;
+  machine.num_sms = 1 + static_cast<int>(random() % 150);
+  Emulated device(machine);
+  check_all(device, cases);
+}
 
 // Few blocks make long shares with many units, many blocks make many partial results.
 TEST_CASE("sm_80 converts e4m3 without the instruction, 3 blocks") { check_arch(8, 0, 3); }
