@@ -85,6 +85,24 @@ TEST_CASE("a softmax scale of the caller's is used") {
   CHECK(check_call(*gpu, plan, data, args) == "");
 }
 
+// The softmax's reference moves only when a score passes it by 2^8, which scores of deviation 1
+// never do.
+TEST_CASE("scores far above those before them leave the right weights") {
+  Gpu* gpu = gpu_or_skip();
+  if (gpu == nullptr) return;
+  for (const char* line :
+       {"heads=8/2 d=64 rows=2 out=f32 lse=e batch=2 len=900,40 splits=1",
+        "heads=8/2 d=64 rows=2 kv=e4m3 out=f32 lse=e batch=2 len=900,40 splits=1"}) {
+    const Case c = prepared(*gpu, line);
+    CaseData data(gpu->device, c);
+    const ApiPlan plan(gpu->context, c);
+    qrow_args args = data.args();
+    args.softmax_scale = 1.0f;
+    const std::string wrong = check_call(*gpu, plan, data, args);
+    CHECK_MESSAGE(wrong == "", std::string(line), ": ", wrong);
+  }
+}
+
 TEST_CASE("the same call gives the same bits, whatever the workspace held before") {
   Gpu* gpu = gpu_or_skip();
   if (gpu == nullptr) return;
