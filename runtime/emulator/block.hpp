@@ -53,8 +53,11 @@ class Block final : public Machine {
   void warp_barrier(unsigned mask, Site site) override;
   unsigned long long shuffle(Shuffle mode, unsigned mask, unsigned long long value, int operand,
                              Site site) override;
+  unsigned reduce(Reduction what, unsigned mask, unsigned value, bool is_signed,
+                  Site site) override;
   unsigned vote(Vote mode, unsigned mask, bool predicate, Site site) override;
   void ldmatrix_x4(unsigned (&r)[4], unsigned smem, bool transposed, Site site) override;
+  void stmatrix_x4(unsigned smem, const unsigned (&r)[4], bool transposed, Site site) override;
   unsigned movmatrix_trans(unsigned r, Site site) override;
   void mma_16x8x16(Element type, float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1,
                    Site site) override;

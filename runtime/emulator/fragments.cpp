@@ -48,6 +48,28 @@ void Block::ldmatrix_x4(unsigned (&r)[4], unsigned smem, bool transposed, Site s
        });
 }
 
+void Block::stmatrix_x4(unsigned smem, const unsigned (&r)[4], bool transposed, Site site) {
+  // The write is this lane's: the row that its address names.
+  struct Operand {
+    char* row;
+    const unsigned* r;
+  } mine{shared_.write(smem, 16, 16, self().clock, site), r};
+  warp().conflicts.add(lane_index(), smem, 16, shared_.place_of(site));
+  meet(transposed ? "stmatrix.trans" : "stmatrix", ~0u, true, mine, site,
+       [transposed](const auto& lanes, unsigned) {
+         for (std::size_t matrix = 0; matrix < 4; ++matrix) {
+           Tile tile;
+           for (std::size_t lane = 0; lane < 32; ++lane)
+             std::memcpy(&tile[lane / 4][2 * (lane % 4)], &lanes[lane]->r[matrix], 4);
+           for (std::size_t i = 0; i < 8; ++i) {
+             std::array<std::uint16_t, 8> row = tile[i];
+             for (std::size_t j = 0; j < 8 && transposed; ++j) row[j] = tile[j][i];
+             std::memcpy(lanes[8 * matrix + i]->row, row.data(), 16);
+           }
+         }
+       });
+}
+
 unsigned Block::movmatrix_trans(unsigned r, Site site) {
   unsigned mine = r;
   meet("movmatrix", ~0u, true, mine, site, [](const auto& lanes, unsigned) {

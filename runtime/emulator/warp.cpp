@@ -118,6 +118,54 @@ unsigned long long Block::shuffle(Shuffle mode, unsigned mask, unsigned long lon
   return mine.result;
 }
 
+namespace {
+
+struct Term {
+  unsigned value;
+  unsigned result;
+};
+
+unsigned combined(Reduction what, unsigned a, unsigned b, bool is_signed) {
+  const bool less = is_signed ? static_cast<int>(a) < static_cast<int>(b) : a < b;
+  switch (what) {
+    case Reduction::add:
+      return a + b;
+    case Reduction::smallest:
+      return less ? a : b;
+    case Reduction::largest:
+      return less ? b : a;
+    case Reduction::bits_and:
+      return a & b;
+    case Reduction::bits_or:
+      return a | b;
+    case Reduction::bits_xor:
+      return a ^ b;
+  }
+  return 0;
+}
+
+}  // namespace
+
+unsigned Block::reduce(Reduction what, unsigned mask, unsigned value, bool is_signed, Site site) {
+  static constexpr const char* kNames[] = {"__reduce_add_sync", "__reduce_min_sync",
+                                           "__reduce_max_sync", "__reduce_and_sync",
+                                           "__reduce_or_sync",  "__reduce_xor_sync"};
+  Term mine{value, 0};
+  meet(kNames[static_cast<int>(what)], mask, false, mine, site,
+       [what, is_signed](const auto& lanes, unsigned) {
+         const Term* first = nullptr;
+         unsigned result = 0;
+         for (const Term* lane : lanes) {
+           if (lane == nullptr) continue;
+           result = first == nullptr ? lane->value : combined(what, result, lane->value, is_signed);
+           first = lane;
+         }
+         for (Term* lane : lanes)
+           if (lane != nullptr) lane->result = result;
+       });
+  return mine.result;
+}
+
 unsigned Block::vote(Vote mode, unsigned mask, bool predicate, Site site) {
   static constexpr const char* kNames[] = {"__any_sync", "__all_sync", "__ballot_sync"};
   Ballot mine{predicate, 0};

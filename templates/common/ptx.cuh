@@ -96,6 +96,19 @@ __device__ __forceinline__ void ldmatrix_x4_trans(unsigned (&r)[4], unsigned sme
                : "memory");
 }
 
+// The reverse of ldmatrix_x4. REQUIRES: sm_90.
+__device__ __forceinline__ void stmatrix_x4(unsigned smem, const unsigned (&r)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(smem),
+               "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
+               : "memory");
+}
+
+__device__ __forceinline__ void stmatrix_x4_trans(unsigned smem, const unsigned (&r)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(smem),
+               "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
+               : "memory");
+}
+
 // Transposes an 8x8 matrix of 16-bit elements held by the warp.
 __device__ __forceinline__ unsigned movmatrix_trans(unsigned r) {
   unsigned out;

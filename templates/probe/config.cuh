@@ -13,10 +13,15 @@ enum class ProbeOperation : int {
   movmatrix_trans,    // [1] -> [1]
   ldmatrix,           // [4], a row of 16 bytes of shared memory -> [4]
   ldmatrix_trans,     // the same
+  stmatrix,           // [4] -> [4], the lane's row of 16 bytes of shared memory
+  stmatrix_trans,     // the same
+  reduce_add,         // [1] -> [1], over the warp
+  reduce_min,         // the same, signed
+  reduce_max,         // the same, unsigned
   mma_bf16,           // [10]: a, b and c of the lane -> [4 floats]
   mma_f16,            // the same
 };
-inline constexpr int kProbeOperations = 11;
+inline constexpr int kProbeOperations = 16;
 
 struct ProbeSpec {
   int operation;  // ProbeOperation
@@ -36,6 +41,8 @@ constexpr int words_in(ProbeOperation operation) {
       return 2;
     case ProbeOperation::ldmatrix:
     case ProbeOperation::ldmatrix_trans:
+    case ProbeOperation::stmatrix:
+    case ProbeOperation::stmatrix_trans:
       return 4;
     case ProbeOperation::mma_bf16:
     case ProbeOperation::mma_f16:
@@ -50,6 +57,8 @@ constexpr int words_out(ProbeOperation operation) {
       return 2;
     case ProbeOperation::ldmatrix:
     case ProbeOperation::ldmatrix_trans:
+    case ProbeOperation::stmatrix:
+    case ProbeOperation::stmatrix_trans:
     case ProbeOperation::mma_bf16:
     case ProbeOperation::mma_f16:
       return 4;

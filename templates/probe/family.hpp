@@ -6,7 +6,7 @@
 
 namespace qrow {
 
-// REQUIRES: an arch with Target::e4m3_convert for e4m3x4_to_f16.
+// REQUIRES: sm_90 or later.
 Variant probe_variant(ProbeOperation operation, const Arch& arch);
 
 }  // namespace qrow

@@ -28,6 +28,25 @@ __device__ void probe_ldmatrix(const unsigned* in, unsigned* out) {
   for (int i = 0; i < 4; ++i) out[i] = r[i];
 }
 
+template <ProbeOperation kOperation>
+__device__ void probe_stmatrix(const unsigned* in, unsigned* out) {
+  struct Rows {
+    uint4 row[32];
+  };
+  Rows& rows = ptx::static_shared<Rows>();
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const unsigned r[4] = {in[0], in[1], in[2], in[3]};
+  const unsigned address = ptx::smem_address(&rows.row[lane]);
+  if constexpr (kOperation == ProbeOperation::stmatrix) {
+    ptx::stmatrix_x4(address, r);
+  } else {
+    ptx::stmatrix_x4_trans(address, r);
+  }
+  __syncwarp();
+  const uint4 row = rows.row[lane];
+  out[0] = row.x, out[1] = row.y, out[2] = row.z, out[3] = row.w;
+}
+
 template <DType kType>
 __device__ void probe_mma(const unsigned* in, unsigned* out) {
   const unsigned a[4] = {in[0], in[1], in[2], in[3]};
@@ -64,6 +83,16 @@ __device__ void probe_kernel(const ProbeParams& params) {
   } else if constexpr (kOperation == ProbeOperation::ldmatrix ||
                        kOperation == ProbeOperation::ldmatrix_trans) {
     probe_ldmatrix<kOperation>(in, out);
+  } else if constexpr (kOperation == ProbeOperation::stmatrix ||
+                       kOperation == ProbeOperation::stmatrix_trans) {
+    static_assert(kTarget.programmatic_launch, "stmatrix came with sm_90, as that did");
+    probe_stmatrix<kOperation>(in, out);
+  } else if constexpr (kOperation == ProbeOperation::reduce_add) {
+    out[0] = __reduce_add_sync(~0u, in[0]);
+  } else if constexpr (kOperation == ProbeOperation::reduce_min) {
+    out[0] = static_cast<unsigned>(__reduce_min_sync(~0u, static_cast<int>(in[0])));
+  } else if constexpr (kOperation == ProbeOperation::reduce_max) {
+    out[0] = __reduce_max_sync(~0u, in[0]);
   } else if constexpr (kOperation == ProbeOperation::mma_bf16) {
     probe_mma<DType::bf16>(in, out);
   } else {

@@ -92,7 +92,7 @@ emulator::BuildCounts Emulated::build(const std::vector<Case>& cases) {
     kernels.push_back(emulated_kernel(synthetic_normal(static_cast<int>(type), *arch_)));
   }
   kernels.push_back(emulated_kernel(synthetic_bytes(*arch_)));
-  for (int operation = 0; operation < kProbeOperations && arch_->e4m3_convert; ++operation)
+  for (int operation = 0; operation < kProbeOperations && arch_->programmatic_launch; ++operation)
     kernels.push_back(emulated_kernel(probe_variant(ProbeOperation(operation), *arch_)));
   write_emulated_cache(folder_.file("cache.db"), kernels);
   std::vector<emulator::BuildItem> items;

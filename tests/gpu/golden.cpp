@@ -116,6 +116,11 @@ std::vector<Probe> probes() {
       {"movmatrix_trans", ProbeOperation::movmatrix_trans, true, random_words(6, 64)},
       {"ldmatrix", ProbeOperation::ldmatrix, true, random_words(7, 256)},
       {"ldmatrix_trans", ProbeOperation::ldmatrix_trans, true, random_words(8, 256)},
+      {"stmatrix", ProbeOperation::stmatrix, true, random_words(11, 256)},
+      {"stmatrix_trans", ProbeOperation::stmatrix_trans, true, random_words(12, 256)},
+      {"reduce_add", ProbeOperation::reduce_add, true, random_words(13, 64)},
+      {"reduce_min", ProbeOperation::reduce_min, true, random_words(14, 64)},
+      {"reduce_max", ProbeOperation::reduce_max, true, random_words(15, 64)},
       {"mma_bf16", ProbeOperation::mma_bf16, false, mma_operands(9, 64, true)},
       {"mma_f16", ProbeOperation::mma_f16, false, mma_operands(10, 64, false)},
   };

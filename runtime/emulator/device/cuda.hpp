@@ -140,6 +140,22 @@ QROW_OPERATION T __shfl_xor_sync(unsigned mask, T value, int lanes) {
   return from_word<T>(
       machine().shuffle(Shuffle::exclusive_or, mask, to_word(value), lanes, QROW_SITE));
 }
+#define QROW_REDUCTION(name, type, what)                                     \
+  QROW_OPERATION type name(unsigned mask, type value) {                      \
+    return static_cast<type>(qrow::emulator::machine().reduce(               \
+        qrow::emulator::Reduction::what, mask, static_cast<unsigned>(value), \
+        static_cast<type>(-1) < 0, QROW_SITE));                              \
+  }
+QROW_REDUCTION(__reduce_add_sync, unsigned, add)
+QROW_REDUCTION(__reduce_add_sync, int, add)
+QROW_REDUCTION(__reduce_min_sync, unsigned, smallest)
+QROW_REDUCTION(__reduce_min_sync, int, smallest)
+QROW_REDUCTION(__reduce_max_sync, unsigned, largest)
+QROW_REDUCTION(__reduce_max_sync, int, largest)
+QROW_REDUCTION(__reduce_and_sync, unsigned, bits_and)
+QROW_REDUCTION(__reduce_or_sync, unsigned, bits_or)
+QROW_REDUCTION(__reduce_xor_sync, unsigned, bits_xor)
+#undef QROW_REDUCTION
 QROW_OPERATION unsigned __ballot_sync(unsigned mask, bool predicate) {
   using namespace qrow::emulator;
   return machine().vote(Vote::ballot, mask, predicate, QROW_SITE);
@@ -160,6 +176,6 @@ QROW_OPERATION int atomicOr(int* address, int bits) {
 #define QROW_EMULATED_ENTRY(kernel, Params)                                                        \
   extern "C" __attribute__((visibility("default"))) const qrow::emulator::Entry kernel##_emulated; \
   const qrow::emulator::Entry kernel##_emulated = {                                                \
-      #kernel, sizeof(Params), QROW_PLAIN_ACCESSES,                                                                     \
+      #kernel, sizeof(Params), QROW_PLAIN_ACCESSES,                                                \
       [](const void* params) { kernel(*static_cast<const Params*>(params)); },                     \
       &qrow::emulator::bind};

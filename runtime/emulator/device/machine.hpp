@@ -15,6 +15,7 @@ struct Index {
 
 enum class Shuffle { index, up, down, exclusive_or };
 enum class Vote { any, all, ballot };
+enum class Reduction { add, smallest, largest, bits_and, bits_or, bits_xor };
 enum class Element { bf16, f16 };
 
 class Machine {
@@ -45,10 +46,14 @@ class Machine {
   // Exchange between the lanes of a warp (collective).
   virtual unsigned long long shuffle(Shuffle mode, unsigned mask, unsigned long long value,
                                      int operand, Site site) = 0;
+  // `is_signed` matters to the smallest and the largest.
+  virtual unsigned reduce(Reduction what, unsigned mask, unsigned value, bool is_signed,
+                          Site site) = 0;
   virtual unsigned vote(Vote mode, unsigned mask, bool predicate, Site site) = 0;
 
   // Matrix fragments (collective, the whole warp at one site).
   virtual void ldmatrix_x4(unsigned (&r)[4], unsigned smem, bool transposed, Site site) = 0;
+  virtual void stmatrix_x4(unsigned smem, const unsigned (&r)[4], bool transposed, Site site) = 0;
   virtual unsigned movmatrix_trans(unsigned r, Site site) = 0;
   virtual void mma_16x8x16(Element type, float (&c)[4], const unsigned (&a)[4], unsigned b0,
                            unsigned b1, Site site) = 0;

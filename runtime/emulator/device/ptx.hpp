@@ -50,6 +50,12 @@ QROW_OPERATION void ldmatrix_x4(unsigned (&r)[4], unsigned smem) {
 QROW_OPERATION void ldmatrix_x4_trans(unsigned (&r)[4], unsigned smem) {
   machine().ldmatrix_x4(r, smem, true, QROW_SITE);
 }
+QROW_OPERATION void stmatrix_x4(unsigned smem, const unsigned (&r)[4]) {
+  machine().stmatrix_x4(smem, r, false, QROW_SITE);
+}
+QROW_OPERATION void stmatrix_x4_trans(unsigned smem, const unsigned (&r)[4]) {
+  machine().stmatrix_x4(smem, r, true, QROW_SITE);
+}
 QROW_OPERATION unsigned movmatrix_trans(unsigned r) {
   return machine().movmatrix_trans(r, QROW_SITE);
 }
