@@ -1,7 +1,9 @@
 // Callers of other versions: smaller structs mean defaults for the rest, larger ones must not set
 // what is unknown here.
 #include <doctest/doctest.h>
+
 #include <qrow/qrow.h>
+#include <cstdint>
 
 #include <cstddef>
 #include <cstring>
