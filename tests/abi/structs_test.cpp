@@ -3,9 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <qrow/qrow.h>
-#include <cstdint>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <string>
 

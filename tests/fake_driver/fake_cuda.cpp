@@ -225,7 +225,8 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option*,
                            CUlibraryOption*, void**, unsigned) {
   ENTER(cuLibraryLoadData);
   if (std::memcmp(image, fake_cuda::kGoodImage, 4) != 0) return CUDA_ERROR_INVALID_IMAGE;
-  if (std::memcmp(image, fake_cuda::kRefusedImage, sizeof(fake_cuda::kRefusedImage) - 1) == 0)
+  // An image may be shorter than the one compared with; all end with a zero.
+  if (std::strcmp(static_cast<const char*>(image), fake_cuda::kRefusedImage) == 0)
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   *library = reinterpret_cast<CUlibrary>(new Library);
   std::lock_guard lock(world().mutex);
