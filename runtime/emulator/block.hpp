@@ -85,7 +85,6 @@ class Block final : public Machine {
     const char* name = "";
     unsigned mask = 0, arrived = 0;
     Site site = nullptr;
-    bool aligned = false;  // all at one instruction
     std::array<void*, 32> operands{};
   };
   struct Warp {

@@ -37,7 +37,6 @@ Block::Meeting* Block::find_meeting(const char* name, unsigned mask, bool aligne
   meeting.name = name;
   meeting.mask = mask;
   meeting.site = site;
-  meeting.aligned = aligned;
   return &meeting;
 }
 
