@@ -5,6 +5,7 @@
 #include "runtime/emulator/driver.hpp"
 #include "runtime/tools/command.hpp"
 #include "runtime/tools/emulated_device.hpp"
+#include "runtime/tools/scratch_folder.hpp"
 #include "runtime/tools/shared_arguments.hpp"
 #include "runtime/tools/workbench_call.hpp"
 #include "runtime/tools/workbench_cases.hpp"
@@ -54,26 +55,6 @@ RunResult run_case(WorkbenchDevice& device, const ApiPlan& plan, const Case& c, 
                                        [&](int) { plan.run(args, workspace, device.stream()); });
   return result;
 }
-
-// A folder for the cache file of an emulation, gone with it.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "qrow-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) fail(Status::cache, "no folder could be made in {}", name);
-    path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 void print_text(Output& output, const Case& c, const qrow_plan_info& info,
                 const RunResult& result) {
@@ -144,7 +125,7 @@ int run(Arguments& arguments, Output& output) {
   require_workloads(cases);
   const Case& c = cases.front();
   if (!emulate) return run_on(ordinal, options, c, output, nullptr);
-  const ScratchFolder folder;
+  const ScratchFolder folder((std::filesystem::temp_directory_path() / "qrow-").string());
   const Emulation emulation = start_emulation(c, folder.path());
   return run_on(ordinal, emulation.provider, c, output, &emulation);
 }

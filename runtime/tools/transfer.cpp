@@ -1,14 +1,8 @@
 // `qrow export`, `qrow import` and `qrow merge`: cache files between machines.
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <system_error>
-
 #include "runtime/base/file.hpp"
 #include "runtime/tools/cache_filter.hpp"
 #include "runtime/tools/command.hpp"
+#include "runtime/tools/scratch_folder.hpp"
 #include "runtime/tools/shared_arguments.hpp"
 
 namespace qrow {
@@ -45,27 +39,6 @@ or a qrow file that nobody uses.
 
 example: qrow merge all.sqlite shard1.sqlite shard2.sqlite
 )";
-
-// A path in a new private folder beside `near`; both are gone when their owner is.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& near) : folder_(near + ".filter-XXXXXX") {
-    if (::mkdtemp(folder_.data()) == nullptr)
-      fail(Status::cache, "cannot make a folder beside '{}': {}", near,
-           std::generic_category().message(errno));
-    path_ = folder_ + "/part.sqlite";
-  }
-  ~TemporaryFile() {
-    std::remove(path_.c_str());
-    ::rmdir(folder_.c_str());
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string folder_, path_;
-};
 
 int report(const char* verb, const std::string& file, const CacheReport& report, Output& output) {
   for (const std::string& note : report.notes) output.error("{}", note);
@@ -111,9 +84,10 @@ int run_import(Arguments& arguments, Output& output) {
   require_file(file);
   std::unique_ptr<KernelStore> store = open_cache(cache, output, false);
   if (filter.takes_all()) return report("imported", file, import_cache(*store, file), output);
-  TemporaryFile part(store->path());
-  export_part(file, part.path(), filter, output);
-  return report("imported", file, import_cache(*store, part.path()), output);
+  const ScratchFolder folder(store->path() + ".filter-");
+  const std::string part = folder.file("part.sqlite");
+  export_part(file, part, filter, output);
+  return report("imported", file, import_cache(*store, part), output);
 }
 
 int run_merge(Arguments& arguments, Output& output) {
@@ -126,9 +100,10 @@ int run_merge(Arguments& arguments, Output& output) {
   for (const std::string& file : files) require_file(file);
   if (filter.takes_all()) return report("merged into", out, merge_caches(out, files), output);
   check_export_place(out);
-  TemporaryFile whole(out);
-  merge_caches(whole.path(), files);
-  return report("merged into", out, export_part(whole.path(), out, filter, output), output);
+  const ScratchFolder folder(out + ".filter-");
+  const std::string whole = folder.file("part.sqlite");
+  merge_caches(whole, files);
+  return report("merged into", out, export_part(whole, out, filter, output), output);
 }
 
 }  // namespace
